@@ -1,0 +1,2 @@
+// Package engine is the reference engine: the loop that joins scheduler, executor and streams.
+package engine

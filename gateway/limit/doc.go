@@ -1,0 +1,2 @@
+// Package limit is token buckets with reserve and settle, pure.
+package limit

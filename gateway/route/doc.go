@@ -1,0 +1,2 @@
+// Package route is picking a deployment for a request, pure.
+package route

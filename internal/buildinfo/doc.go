@@ -1,0 +1,2 @@
+// Package buildinfo is the version that the binary was built as.
+package buildinfo

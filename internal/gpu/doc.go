@@ -1,0 +1,2 @@
+// Package gpu is what the machine's NVIDIA GPUs say of themselves through NVML.
+package gpu

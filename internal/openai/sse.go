@@ -1,0 +1,164 @@
+package openai
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+)
+
+// MaxEventBytes is the largest event a Decoder accepts unless told otherwise.
+const MaxEventBytes = 32 << 20
+
+// ErrEventTooLarge reports an event beyond the decoder's limit.
+var ErrEventTooLarge = errors.New("server-sent event is too large")
+
+// Event is one server-sent event. Both slices are valid until the next call to
+// the decoder that returned it.
+type Event struct {
+	Name []byte // value of the event: field, empty when there was none
+	Data []byte // data: lines joined with \n
+}
+
+// Decoder splits a stream of bytes into server-sent events, whatever the
+// boundaries at which the bytes arrive. It follows the WHATWG event-stream
+// grammar (CR, LF and CRLF end a line, one space after the colon is dropped, a
+// leading byte order mark is skipped, comments and unknown fields are ignored)
+// and departs from it in one point: an event that the stream ends without a
+// blank line is delivered, because real servers end that way.
+//
+//	d.Push(bytesFromRead)
+//	for event, ok := d.Next(); ok; event, ok = d.Next() { … }
+//	d.End() // at end of stream, then drain Next once more
+//
+// The zero Decoder is ready. In steady state it does not allocate.
+type Decoder struct {
+	Max int // bytes per event; 0 means MaxEventBytes
+
+	in      []byte // input that is not consumed yet; aliases the last Push
+	line    []byte // a line whose end has not arrived
+	name    []byte
+	data    []byte
+	hasData bool
+	skipLF  bool // the last line ended in CR, an LF right after belongs to it
+	pastBOM bool
+	ended   bool
+	clear   bool // the event in name and data has been handed out
+	err     error
+}
+
+// Push hands the decoder the next bytes of the stream. p must stay unchanged
+// until Next returns false.
+func (d *Decoder) Push(p []byte) {
+	if len(d.in) > 0 {
+		d.in = append(append([]byte(nil), d.in...), p...)
+		return
+	}
+	d.in = p
+}
+
+// End says that the stream is over.
+func (d *Decoder) End() { d.ended = true }
+
+// Err is the error that ended decoding, or nil.
+func (d *Decoder) Err() error { return d.err }
+
+// Next returns the next complete event; ok is false when more input is needed,
+// the stream is over or Err is set.
+func (d *Decoder) Next() (event Event, ok bool) {
+	if d.clear {
+		d.name, d.data, d.hasData, d.clear = d.name[:0], d.data[:0], false, false
+	}
+	for d.err == nil {
+		line, complete := d.nextLine()
+		if !complete {
+			break
+		}
+		if len(line) > 0 {
+			d.field(line)
+			continue
+		}
+		if d.hasData {
+			return d.take()
+		}
+		d.name = d.name[:0]
+	}
+	if d.err == nil && d.ended && d.hasData && len(d.in) == 0 && len(d.line) == 0 {
+		return d.take()
+	}
+	return Event{}, false
+}
+
+func (d *Decoder) take() (Event, bool) {
+	d.clear = true
+	return Event{Name: d.name, Data: d.data}, true
+}
+
+// nextLine returns the next line without its end. At the end of the stream an
+// unfinished line counts as complete.
+func (d *Decoder) nextLine() (line []byte, complete bool) {
+	if d.skipLF && len(d.in) > 0 {
+		if d.in[0] == '\n' {
+			d.in = d.in[1:]
+		}
+		d.skipLF = false
+	}
+	end := bytes.IndexByte(d.in, '\n')
+	head := d.in
+	if end >= 0 {
+		head = d.in[:end]
+	}
+	if cr := bytes.IndexByte(head, '\r'); cr >= 0 {
+		end = cr
+		d.skipLF = true
+	}
+	if end < 0 {
+		d.line = append(d.line, d.in...)
+		d.in = nil
+		d.check(len(d.line) + len(d.data))
+		if d.ended && len(d.line) > 0 {
+			line, d.line = d.line, d.line[:0]
+			return d.withoutBOM(line), true
+		}
+		return nil, false
+	}
+	line, d.in = d.in[:end], d.in[end+1:]
+	if len(d.line) > 0 {
+		d.line = append(d.line, line...)
+		line, d.line = d.line, d.line[:0]
+	}
+	return d.withoutBOM(line), true
+}
+
+func (d *Decoder) withoutBOM(line []byte) []byte {
+	if !d.pastBOM {
+		d.pastBOM = true
+		return bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
+	}
+	return line
+}
+
+func (d *Decoder) field(line []byte) {
+	name, value, _ := bytes.Cut(line, []byte(":"))
+	value = bytes.TrimPrefix(value, []byte(" "))
+	switch string(name) {
+	case "data":
+		if d.hasData {
+			d.data = append(d.data, '\n')
+		}
+		d.data = append(d.data, value...)
+		d.hasData = true
+		d.check(len(d.data))
+	case "event":
+		d.name = append(d.name[:0], value...)
+	}
+}
+
+func (d *Decoder) check(size int) {
+	limit := d.Max
+	if limit == 0 {
+		limit = MaxEventBytes
+	}
+	if size > limit && d.err == nil {
+		d.err = fmt.Errorf("%w: over %d bytes", ErrEventTooLarge, limit)
+	}
+}

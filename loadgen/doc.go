@@ -1,0 +1,2 @@
+// Package loadgen is the load generator: run loop, SSE client and telemetry.
+package loadgen

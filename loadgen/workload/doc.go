@@ -1,0 +1,2 @@
+// Package workload is streams of requests: arrivals, lengths, shared prefixes; pure functions of a seed.
+package workload

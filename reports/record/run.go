@@ -1,0 +1,94 @@
+package record
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Run is what is known about a run apart from its requests: what was asked, of
+// whom, when, and what was seen on both sides. With the records it determines
+// every number of a report.
+type Run struct {
+	Kind         string          // "bench" or "simulate"
+	ID           string          // unique name of the run
+	Scenario     json.RawMessage // the resolved scenario, as JSON
+	Target       Target
+	Environment  Environment
+	Window       Window
+	SLO          []SLO
+	SLODefault   bool // the user gave no SLO: report it, but do not judge by it
+	Cost         Cost
+	Client       Client
+	Server       []ServerSample // in order of time; empty when the target has no /metrics
+	Interrupted  bool           // ended by the user
+	Warnings     []Warning      // found by whoever made the run; the summary adds its own
+	ClosedLoop   bool
+	SharedPrefix bool // the workload shares prefixes on purpose
+}
+
+// Target is what was measured.
+type Target struct {
+	Endpoint string // base URL, without credentials
+	Model    string // on the wire
+	Bundled  bool   // the reference stack that ships with llmctl
+	Device   string // device of the bundled engine
+}
+
+// Environment is where the client ran.
+type Environment struct {
+	Version string
+	Host    string
+	OS      string
+	CPU     string
+	Cores   int
+	GPUs    []string
+	Start   time.Time // wall clock at the start of the run, a label only
+}
+
+// Window bounds the measurement, since the start of the run. Warm-up ends at
+// Start, sending ends at End.
+type Window struct {
+	Start time.Duration
+	End   time.Duration
+}
+
+// SLO is one objective on single requests; a zero bound does not apply.
+type SLO struct {
+	Class                 string
+	TTFT, TPOT, E2E, TTFO time.Duration
+	Attainment            float64
+}
+
+// Cost is the price of the target's hardware; USDPerHour 0 means unknown.
+type Cost struct {
+	USDPerHour float64
+	Source     string
+}
+
+// Client is how the measuring process itself fared over the window.
+type Client struct {
+	CPUFraction float64 // of the cores it may use; negative when unknown
+	GCPauseP99  time.Duration
+	MaxLag      time.Duration // limit on lag p99; 0 means the default rule
+}
+
+// ServerSample is one scrape of the target's /metrics in engine-neutral terms.
+// Counters are totals since the server started. NaN marks what the server does
+// not export.
+type ServerSample struct {
+	At               time.Duration
+	Running          float64
+	Waiting          float64
+	KVUsage          float64 // 0..1
+	Preemptions      float64 // counter
+	PrefixQueries    float64 // counter, tokens
+	PrefixHits       float64 // counter, tokens
+	PromptTokens     float64 // counter
+	GenerationTokens float64 // counter
+}
+
+// Warning is something a reader must know before believing the numbers.
+type Warning struct {
+	Code string `json:"code"`
+	Text string `json:"text"`
+}

@@ -1,0 +1,2 @@
+// Package stats is percentiles, distributions and histograms.
+package stats

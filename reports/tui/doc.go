@@ -1,0 +1,2 @@
+// Package tui is the live terminal view of a run.
+package tui
