@@ -14,7 +14,7 @@ func List() ([]Device, error) {
 	if r := nvml.Init(); r != nvml.SUCCESS {
 		return nil, fmt.Errorf("loading NVML: %s", nvml.ErrorString(r))
 	}
-	defer nvml.Shutdown() // an error here leaves nothing to release
+	defer func() { _ = nvml.Shutdown() }() // an error here leaves nothing to release
 	n, r := nvml.DeviceGetCount()
 	if r != nvml.SUCCESS {
 		return nil, fmt.Errorf("counting GPUs: %s", nvml.ErrorString(r))
