@@ -1,9 +1,3 @@
-// Package sched is the continuous-batching scheduler: each step it decides how
-// many tokens of which requests run, under a token budget, with chunked prefill,
-// prefix-cache hits and preemption by recomputation. Its rules are those of vLLM
-// V1. It is pure: it sees lengths, priorities and block hashes, never tensors or
-// text; time comes in as an argument. The live engine drives it in real time,
-// the simulator in virtual time.
 package sched
 
 import (
@@ -12,45 +6,24 @@ import (
 	"github.com/llmctl/llmctl/engine/kv"
 )
 
-// ID names a request; the caller chooses it and keeps it unique.
+// ID names a request; the caller chooses it and keeps it unique among the
+// requests that are being served.
 type ID uint64
-
-// Policy orders the waiting queue and picks preemption victims.
-type Policy int
-
-const (
-	FCFS     Policy = iota // first come, first served
-	Priority               // smaller Request.Priority first, then arrival
-)
-
-// Config are the scheduler's limits, with vLLM's names and meanings.
-type Config struct {
-	MaxNumSeqs                int // requests running at once
-	MaxNumBatchedTokens       int // token budget of one step
-	MaxModelLen               int // prompt plus output, tokens
-	LongPrefillTokenThreshold int // largest prefill chunk; 0 is off
-	Policy                    Policy
-	DisableChunkedPrefill     bool
-	DisablePrefixCache        bool
-	// ReserveFullPrompt admits a waiting request only when its whole current
-	// sequence, net of cache hits, fits into free blocks (vLLM's
-	// scheduler_reserve_full_isl), which stops prefills from thrashing.
-	ReserveFullPrompt bool
-}
 
 // Request is what the scheduler knows of one sequence.
 type Request struct {
 	ID        ID
 	Prompt    int // tokens
-	MaxTokens int // output tokens at most
+	MaxTokens int // output tokens at most; the context window may end it earlier
 	Priority  int // smaller runs first, under the Priority policy
 	Arrival   time.Duration
 	// Hash returns the hash of the i-th full block of prompt and output. The
-	// scheduler asks only for blocks whose tokens are known. nil keeps the
-	// request out of the prefix cache.
+	// scheduler asks only for blocks whose tokens are known: those of the
+	// prompt, and outputs whose Result was passed to Complete before. nil
+	// keeps the request out of the prefix cache.
 	Hash func(i int) kv.Hash
-	// SkipCacheRead makes the request compute everything itself; it still
-	// fills the cache.
+	// SkipCacheRead makes the request compute everything itself, as prompt
+	// log-probabilities need; it still fills the cache.
 	SkipCacheRead bool
 }
 
@@ -63,22 +36,26 @@ type Entry struct {
 	// Blocks is the block table that covers tokens 0 … Start+Tokens−1. It is
 	// owned by the scheduler and valid until Complete of this batch.
 	Blocks []kv.Block
-	// Sample is true when the step reaches the end of the sequence, so that
-	// the executor must produce the next token.
-	Sample bool
 	// Cached is how many prompt tokens the prefix cache saved, frozen at the
 	// request's first admission.
 	Cached int
+	// Sample is true when the step reaches the end of the sequence, so that
+	// the executor must produce the next token.
+	Sample bool
 	// Admitted is true in the step in which the request (re)started.
 	Admitted bool
 }
 
-// Batch is one step's work.
+// Batch is one step's work. Entries of requests that were already running come
+// first, in the order of their admission, then those admitted in this step.
 type Batch struct {
-	Step      uint64
+	Step      uint64        // counts from 0
+	At        time.Duration // the time that was passed to Schedule
 	Entries   []Entry
 	Tokens    int  // sum over Entries
-	Preempted []ID // lost their blocks in this step
+	Preempted []ID // lost their blocks in this step; they are waiting again
+
+	seqs []*sequence // seqs[i] is whose Entries[i] is
 }
 
 // FinishReason says why a request ended.
@@ -89,11 +66,37 @@ const (
 	Stop    FinishReason = "stop"
 	Length  FinishReason = "length"
 	Aborted FinishReason = "abort"
+	Failed  FinishReason = "error" // the executor owed a token and had none
 )
 
 // Result is what the executor reports for one entry.
 type Result struct {
 	ID     ID
-	Tokens int          // tokens sampled: 0 for a prefill chunk that is not the last, else 1
+	Tokens int          // tokens sampled: 1 for an entry with Sample, else 0
 	Finish FinishReason // a stop decision; the scheduler adds Length by itself
+}
+
+// Finished is a request that ended in Complete. Its blocks are free.
+type Finished struct {
+	ID          ID
+	Reason      FinishReason
+	Output      int           // tokens sampled
+	Cached      int           // prompt tokens the prefix cache saved, as in Entry
+	Preemptions int           // how often it lost its blocks
+	Admitted    time.Duration // when it last (re)started: its At of Schedule
+}
+
+// Stats are gauges and counters, with the meaning that vLLM's metrics give them.
+type Stats struct {
+	Running int     // requests that hold blocks
+	Waiting int     // requests that hold none, preempted ones included
+	Usage   float64 // share of KV blocks in use, 0 to 1
+
+	Preemptions int64
+	// PrefixQueries and PrefixHits count tokens looked up in the prefix cache
+	// and found there, at the first admission of each request. Requests that
+	// resume after a preemption are counted apart: finding one's own blocks
+	// again says nothing about sharing.
+	PrefixQueries, PrefixHits                   int64
+	PreemptedPrefixQueries, PreemptedPrefixHits int64
 }

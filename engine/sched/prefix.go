@@ -1,0 +1,49 @@
+package sched
+
+// match finds the cached blocks at the head of a waiting sequence and leaves
+// them in s.hits. The last token is never taken from the cache, because its
+// logits are needed; and as a hit ends with a block, a fully cached prompt whose
+// length is a multiple of the block size recomputes its whole last block.
+func (s *Scheduler) match(r *sequence) {
+	s.hits = s.hits[:0]
+	if s.readsCache(r) {
+		s.hits = s.pool.Match(s.hits, r.req.Hash, (r.length-1)/s.pool.BlockSize())
+	}
+}
+
+func (s *Scheduler) readsCache(r *sequence) bool {
+	return s.writesCache(r) && !r.req.SkipCacheRead
+}
+
+func (s *Scheduler) writesCache(r *sequence) bool {
+	return r.req.Hash != nil && !s.cfg.DisablePrefixCache
+}
+
+// countHit counts one lookup, when its request is admitted: a request that
+// waits at the head of the queue is looked up in every step, which would count
+// it many times over.
+func (s *Scheduler) countHit(r *sequence, hit int) {
+	switch {
+	case !s.readsCache(r):
+	case r.preemptions > 0:
+		s.stats.PreemptedPrefixQueries += int64(r.length)
+		s.stats.PreemptedPrefixHits += int64(hit)
+	default:
+		s.stats.PrefixQueries += int64(r.length)
+		s.stats.PrefixHits += int64(hit)
+	}
+}
+
+// register offers the full blocks of the first tokens of r to other requests,
+// as far as the caller knows the tokens: the hash of a block that contains a
+// token still being sampled does not exist yet.
+func (s *Scheduler) register(r *sequence, tokens int) {
+	full := min(tokens, r.known) / s.pool.BlockSize()
+	if r.registered >= full || !s.writesCache(r) {
+		return
+	}
+	for i := r.registered; i < full; i++ {
+		s.pool.Register(r.table[i], r.req.Hash(i))
+	}
+	r.registered = full
+}

@@ -1,0 +1,74 @@
+package engine
+
+import (
+	"context"
+	"io"
+	"sync"
+
+	"github.com/llmctl/llmctl/engine/sched"
+)
+
+// Event is a piece of a request's output.
+type Event struct {
+	Text   string // whole UTF-8 characters; may be empty only at the end
+	Tokens int    // output tokens that came with it
+	Output int    // output tokens so far
+	Cached int    // prompt tokens that the prefix cache saved
+	Finish sched.FinishReason
+}
+
+// Stream delivers the events of one request. Events wait in it until they are
+// read, at most one per output token, so a slow reader never holds up the
+// engine.
+type Stream struct {
+	mu    sync.Mutex
+	queue []Event
+	head  int
+	ended bool // the event with a Finish was queued
+	ready chan struct{}
+}
+
+func newStream() *Stream { return &Stream{ready: make(chan struct{}, 1)} }
+
+// Next returns the next event, waiting for it if need be. The last one has a
+// Finish; after it Next returns io.EOF. If ctx ends first its cause is returned;
+// the request itself goes on until the context given to Submit ends.
+func (s *Stream) Next(ctx context.Context) (Event, error) {
+	for {
+		if e, ok, ended := s.take(); ok {
+			return e, nil
+		} else if ended {
+			return Event{}, io.EOF
+		}
+		select {
+		case <-s.ready:
+		case <-ctx.Done():
+			return Event{}, context.Cause(ctx)
+		}
+	}
+}
+
+func (s *Stream) take() (e Event, ok, ended bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.head == len(s.queue) {
+		return Event{}, false, s.ended
+	}
+	e = s.queue[s.head]
+	s.head++
+	if s.head == len(s.queue) {
+		s.queue, s.head = s.queue[:0], 0
+	}
+	return e, true, false
+}
+
+func (s *Stream) put(e Event) {
+	s.mu.Lock()
+	s.queue = append(s.queue, e)
+	s.ended = s.ended || e.Finish != sched.Running
+	s.mu.Unlock()
+	select {
+	case s.ready <- struct{}{}:
+	default: // a wake-up is already pending
+	}
+}
