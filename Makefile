@@ -1,0 +1,64 @@
+# llmctl: two commands do the main things, `make bench` and `make test`.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+
+GO        ?= go
+FUZZTIME  ?= 10s
+LINT      := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+
+# go-nvml's header marks old calls as deprecated; that is no news to our users.
+export CGO_CFLAGS ?= -g -O2 -Wno-deprecated-declarations
+
+.PHONY: help
+help: ## show this list
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## build bin/llmctl
+	$(GO) build -o bin/llmctl ./cmd/llmctl
+
+.PHONY: install
+install: ## install llmctl into GOBIN
+	$(GO) install ./cmd/llmctl
+
+.PHONY: bench
+bench: build ## load the bundled gateway and engine, with and without shared prefixes
+	./bin/llmctl bench --experiment shared-prefix
+
+.PHONY: test
+test: ## run every test that needs Go alone
+	$(GO) test ./...
+
+.PHONY: race
+race: ## run the tests under the race detector
+	$(GO) test -race ./...
+
+.PHONY: lint
+lint: ## check formatting, go vet and golangci-lint
+	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
+	$(GO) vet ./...
+	$(LINT) run ./...
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME (10s) each
+	@set -e; for pkg in $$($(GO) list ./...); do \
+		for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+			echo "fuzz $$pkg $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg; \
+		done; \
+	done
+
+.PHONY: golden
+golden: ## rewrite the golden files after a change that is meant
+	@set -e; for pkg in $$(grep -rl 'flag.Bool("update"' --include='*_test.go' . | xargs -n1 dirname | sort -u); do \
+		$(GO) test $$pkg -update; \
+	done
+
+.PHONY: bench-micro
+bench-micro: ## run the benchmarks beside the hot paths
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: ci
+ci: lint race ## everything that CI checks: lint, race, the integration tier, a short fuzz run
+	$(GO) test -tags integration ./...
+	$(MAKE) fuzz FUZZTIME=$(FUZZTIME)

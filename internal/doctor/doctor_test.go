@@ -1,0 +1,60 @@
+package doctor
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/llmctl/llmctl/internal/gpu"
+)
+
+func TestJudgements(t *testing.T) {
+	unreadable := errors.New("unreadable")
+	cases := []struct {
+		name   string
+		check  Check
+		want   Status
+		advice bool
+	}{
+		{"plenty of files", judgeFiles(1<<20, nil), Pass, false},
+		{"few files", judgeFiles(1024, nil), Warn, true},
+		{"hardly any files", judgeFiles(64, nil), Fail, true},
+		{"unlimited files", judgeFiles(1<<64-1, nil), Pass, false},
+		{"unknown files", judgeFiles(0, unreadable), Warn, false},
+		{"usual ports", judgePorts(32768, 60999, nil), Pass, false},
+		{"narrow ports", judgePorts(32768, 40000, nil), Warn, true},
+		{"hardly any ports", judgePorts(32768, 32868, nil), Fail, true},
+		{"unknown ports", judgePorts(0, 0, unreadable), Warn, false},
+		{"exact timer", judgeTimer("timer", 60*time.Microsecond), Pass, false},
+		{"late timer", judgeTimer("timer", 5*time.Millisecond), Warn, true},
+		{"useless timer", judgeTimer("timer", 50*time.Millisecond), Fail, true},
+		{"idle machine", judgeCPU(8, 0.5, nil), Pass, false},
+		{"busy machine", judgeCPU(2, 7, nil), Warn, true},
+		{"no GPU", describeGPUs(nil, unreadable), Pass, false},
+		{"one GPU", describeGPUs([]gpu.Device{{Name: "NVIDIA H200", MemoryBytes: 1 << 37}}, nil), Pass, false},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			if c.check.Status != c.want || (c.check.Advice != "") != c.advice {
+				t.Errorf("got %+v, want status %s, advice %v", c.check, c.want, c.advice)
+			}
+			if c.check.Seen == "" {
+				t.Error("the check does not say what it saw")
+			}
+		})
+	}
+}
+
+func TestRunLooksAtEverything(t *testing.T) {
+	checks := Run()
+	var names []string
+	for _, c := range checks {
+		names = append(names, c.Name)
+	}
+	if len(checks) != 5 {
+		t.Errorf("checks %q, want 5 of them", names)
+	}
+	if Failed([]Check{{Status: Pass}, {Status: Warn}}) || !Failed([]Check{{Status: Fail}}) {
+		t.Error("only a failed check is a failure")
+	}
+}

@@ -1,0 +1,50 @@
+package doctor
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+func portRange() (low, high int, err error) {
+	const file = "/proc/sys/net/ipv4/ip_local_port_range"
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return 0, 0, fmt.Errorf("reading the local port range: %w", err)
+	}
+	if _, err := fmt.Sscan(string(data), &low, &high); err != nil {
+		return 0, 0, fmt.Errorf("reading %s: %w", file, err)
+	}
+	return low, high, nil
+}
+
+func cpu() (cores int, load float64, err error) {
+	cores = runtime.GOMAXPROCS(0)
+	data, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return cores, 0, fmt.Errorf("reading the load average: %w", err)
+	}
+	first, _, _ := strings.Cut(string(data), " ")
+	load, err = strconv.ParseFloat(first, 64)
+	return cores, load, err
+}
+
+// timerLateness is the 90th percentile of the lateness of forty waits of 1 ms,
+// so that one hiccup of a shared machine does not decide.
+func timerLateness(wait func(time.Duration)) time.Duration {
+	const waits, each = 40, time.Millisecond
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	late := make([]time.Duration, waits)
+	for i := range late {
+		start := time.Now()
+		wait(each)
+		late[i] = max(0, time.Since(start)-each)
+	}
+	slices.Sort(late)
+	return late[waits*9/10]
+}

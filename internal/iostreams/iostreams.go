@@ -1,0 +1,62 @@
+package iostreams
+
+import (
+	"io"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/term"
+)
+
+// IO is everything a command may touch of the process that it runs in. Tests
+// build their own.
+type IO struct {
+	In  io.Reader
+	Out io.Writer // results
+	Err io.Writer // progress, warnings, errors
+	Env func(name string) string
+
+	OutTTY bool // Out is a terminal
+	ErrTTY bool // Err is a terminal
+	InTTY  bool // In is a terminal
+	Width  int  // columns of the terminal, 80 when there is none
+	Color  bool // colour is wanted on Out
+
+	// Interrupts delivers the user's requests to stop: the first asks for an
+	// orderly end, the second for an immediate one.
+	Interrupts <-chan os.Signal
+}
+
+// System returns the streams, environment and signals of this process.
+func System() *IO {
+	// A buffer of two keeps a second Ctrl-C that comes before the first is read.
+	interrupts := make(chan os.Signal, 2)
+	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
+	s := &IO{
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Getenv,
+		OutTTY:     isTerminal(os.Stdout),
+		ErrTTY:     isTerminal(os.Stderr),
+		InTTY:      isTerminal(os.Stdin),
+		Interrupts: interrupts,
+	}
+	s.Width = width(s)
+	s.Color = s.OutTTY && s.Env("NO_COLOR") == "" && s.Env("TERM") != "dumb"
+	return s
+}
+
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
+func width(s *IO) int {
+	const fallback = 80
+	if n, err := strconv.Atoi(s.Env("COLUMNS")); err == nil && n > 0 {
+		return n
+	}
+	for _, f := range []*os.File{os.Stdout, os.Stderr} {
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
+			return w
+		}
+	}
+	return fallback
+}
