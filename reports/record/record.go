@@ -95,7 +95,7 @@ type Chunks interface {
 
 // MeasuredChunks are chunk arrivals as measured, stored compactly. Tokens is
 // nil when the number of tokens per event is unknown; otherwise it is as long
-// as Times.
+// as Times, and a negative entry is unknown.
 type MeasuredChunks struct {
 	Times  []time.Duration
 	Tokens []int32
@@ -109,7 +109,7 @@ func (m *MeasuredChunks) All() iter.Seq2[time.Duration, Count] {
 	return func(yield func(time.Duration, Count) bool) {
 		for i, t := range m.Times {
 			var n Count
-			if m.Tokens != nil {
+			if m.Tokens != nil && m.Tokens[i] >= 0 {
 				n = Counted(int(m.Tokens[i]))
 			}
 			if !yield(t, n) {

@@ -24,6 +24,17 @@ type Run struct {
 	Warnings     []Warning      // found by whoever made the run; the summary adds its own
 	ClosedLoop   bool
 	SharedPrefix bool // the workload shares prefixes on purpose
+
+	// Asked says in one line what was asked for: workload, rate, lengths. It is
+	// for people; nothing is computed from it.
+	Asked string
+	// MaxFailures is the share of failed requests (0..1) above which the run is
+	// not trustworthy; 0 means the default, 0.01. A negative value means that
+	// none may fail.
+	MaxFailures float64
+	// Asserts are the conditions that the user asked for, as typed; package
+	// reports owns their grammar.
+	Asserts []string
 }
 
 // Target is what was measured.
