@@ -35,6 +35,7 @@ type Decoder struct {
 	Max int // bytes per event; 0 means MaxEventBytes
 
 	in      []byte // input that is not consumed yet; aliases the last Push
+	lf      int    // position of the next LF in in; noLF when in has none
 	line    []byte // a line whose end has not arrived
 	name    []byte
 	data    []byte
@@ -50,10 +51,10 @@ type Decoder struct {
 // until Next returns false.
 func (d *Decoder) Push(p []byte) {
 	if len(d.in) > 0 {
-		d.in = append(append([]byte(nil), d.in...), p...)
-		return
+		p = append(append([]byte(nil), d.in...), p...)
 	}
 	d.in = p
+	d.lf = indexLF(p)
 }
 
 // End says that the stream is over.
@@ -98,20 +99,12 @@ func (d *Decoder) take() (Event, bool) {
 func (d *Decoder) nextLine() (line []byte, complete bool) {
 	if d.skipLF && len(d.in) > 0 {
 		if d.in[0] == '\n' {
-			d.in = d.in[1:]
+			d.consume(1)
 		}
 		d.skipLF = false
 	}
-	end := bytes.IndexByte(d.in, '\n')
-	head := d.in
-	if end >= 0 {
-		head = d.in[:end]
-	}
-	if cr := bytes.IndexByte(head, '\r'); cr >= 0 {
-		end = cr
-		d.skipLF = true
-	}
-	if end < 0 {
+	end := d.lineEnd()
+	if end == noLF {
 		d.line = append(d.line, d.in...)
 		d.in = nil
 		d.check(len(d.line) + len(d.data))
@@ -121,13 +114,50 @@ func (d *Decoder) nextLine() (line []byte, complete bool) {
 		}
 		return nil, false
 	}
-	line, d.in = d.in[:end], d.in[end+1:]
+	line = d.in[:end]
+	d.consume(end + 1)
 	if len(d.line) > 0 {
 		d.line = append(d.line, line...)
 		line, d.line = d.line, d.line[:0]
 	}
 	return d.withoutBOM(line), true
 }
+
+// lineEnd is the position of the CR or LF that ends the first line of the
+// input, noLF when the line is not complete. The next LF is remembered, so that
+// a stream of lines that end in CR alone is not searched for an LF once per
+// line.
+func (d *Decoder) lineEnd() int {
+	if len(d.in) == 0 {
+		return noLF
+	}
+	head := d.in
+	if d.lf != noLF {
+		head = d.in[:d.lf]
+	}
+	if cr := bytes.IndexByte(head, '\r'); cr >= 0 {
+		d.skipLF = true
+		return cr
+	}
+	return d.lf
+}
+
+// consume drops the first n bytes of the input.
+func (d *Decoder) consume(n int) {
+	d.in = d.in[n:]
+	switch {
+	case d.lf == noLF:
+	case d.lf >= n:
+		d.lf -= n
+	default:
+		d.lf = indexLF(d.in)
+	}
+}
+
+// noLF says that a slice has no line feed.
+const noLF = -1
+
+func indexLF(p []byte) int { return bytes.IndexByte(p, '\n') }
 
 func (d *Decoder) withoutBOM(line []byte) []byte {
 	if !d.pastBOM {

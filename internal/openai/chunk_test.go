@@ -1,0 +1,240 @@
+package openai_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/llmctl/llmctl/internal/openai"
+	"github.com/llmctl/llmctl/reports/record"
+)
+
+// view is what a test compares of a chunk.
+type view struct {
+	Done, Content, Reasoning, ToolCall, Role, Failed bool
+	Choices                                          int
+	Text, Thought, Finish, Error                     string
+	Usage                                            openai.Usage
+}
+
+func viewOf(c *openai.Chunk) view {
+	return view{
+		Done: c.Done, Content: c.Content, Reasoning: c.Reasoning, ToolCall: c.ToolCall, Role: c.Role, Failed: c.Failed,
+		Choices: c.Choices,
+		Text:    string(c.AppendText(nil)), Thought: string(c.AppendReasoning(nil)),
+		Finish: c.FinishReason(), Error: c.ErrorMessage(),
+		Usage: c.Usage,
+	}
+}
+
+var chunks = []struct {
+	name string
+	data string
+	want view
+}{
+	{"end marker", `[DONE]`, view{Done: true}},
+	{"T66 end marker with spaces", " [DONE] ", view{Done: true}},
+	{"content", c("a"), view{Choices: 1, Content: true, Text: "a"}},
+	{"content with escapes", c(`\u00e9\n\"\ud83d\ude00`), view{Choices: 1, Content: true, Text: "é\n\"😀"}},
+	{"T18 role with empty content", `{"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}`, view{Choices: 1, Role: true}},
+	{"T19 role with null content", `{"choices":[{"index":0,"delta":{"role":"assistant","content":null}}]}`, view{Choices: 1, Role: true}},
+	{"T20 reasoning_content", `{"choices":[{"delta":{"reasoning_content":"x"}}]}`, view{Choices: 1, Reasoning: true, Thought: "x"}},
+	{"T20 reasoning", `{"choices":[{"delta":{"reasoning":"x"}}]}`, view{Choices: 1, Reasoning: true, Thought: "x"}},
+	{"T20 both names of reasoning", `{"choices":[{"delta":{"reasoning":"x","reasoning_content":"x"}}]}`, view{Choices: 1, Reasoning: true, Thought: "x"}},
+	{"T22 tool call", `{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{"}}]}}]}`, view{Choices: 1, ToolCall: true}},
+	{"T22 null tool calls", `{"choices":[{"delta":{"tool_calls":null,"content":"a"}}]}`, view{Choices: 1, Content: true, Text: "a"}},
+	{"empty tool calls", `{"choices":[{"delta":{"tool_calls":[ ],"function_call":{}}}]}`, view{Choices: 1}},
+	{"function call", `{"choices":[{"delta":{"function_call":{"name":"f"}}}]}`, view{Choices: 1, ToolCall: true}},
+	{"refusal", `{"choices":[{"delta":{"refusal":"no"}}]}`, view{Choices: 1, Content: true, Text: "no"}},
+	{"content of parts", `{"choices":[{"delta":{"content":[{"type":"text","text":"a"}]}}]}`, view{Choices: 1, Content: true}},
+	{"null delta", `{"choices":[{"delta":null,"finish_reason":"stop"}]}`, view{Choices: 1, Finish: "stop"}},
+	{"null choices", `{"choices":null}`, view{}},
+	{"T27 usage without choices", `{"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":24,"total_tokens":31}}`,
+		view{Usage: openai.Usage{Prompt: record.Counted(7), Completion: record.Counted(24), Total: record.Counted(31)}}},
+	{"T30 usage details", `{"usage":{"completion_tokens":100,"prompt_tokens_details":{"cached_tokens":0},"completion_tokens_details":{"reasoning_tokens":60}}}`,
+		view{Usage: openai.Usage{Completion: record.Counted(100), Cached: record.Counted(0), Reasoning: record.Counted(60)}}},
+	{"usage that does not count", `{"usage":{"prompt_tokens":-1,"completion_tokens":1.5,"total_tokens":"7","prompt_tokens_details":null}}`, view{}},
+	{"null usage", `{"choices":[],"usage":null}`, view{}},
+	{"completions text", `{"choices":[{"index":0,"text":"hi","finish_reason":"length"}]}`, view{Choices: 1, Content: true, Text: "hi", Finish: "length"}},
+	{"not streamed", `{"choices":[{"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}`,
+		view{Choices: 1, Role: true, Content: true, Text: "hi", Finish: "stop"}},
+	{"second choice", `{"choices":[{"index":1,"delta":{"content":"b"}}]}`, view{Choices: 1, Content: true}},
+	{"T34 error object", `{"error":{"message":"out of \"memory\"","type":"server_error","code":500}}`, view{Failed: true, Error: `out of "memory"`}},
+	{"error string", `{"error":"boom"}`, view{Failed: true, Error: "boom"}},
+	{"error true", `{"error":true}`, view{Failed: true}},
+	{"error without message", `{"error":{"type":"overloaded"}}`, view{Failed: true, Error: "overloaded"}},
+	{"flat error", `{"object":"error","message":"bad model","code":404}`, view{Failed: true, Error: "bad model"}},
+	{"detail of FastAPI", `{"detail":"Not Found"}`, view{Error: "Not Found"}},
+	{"T34 null error", `{"error":null}`, view{}},
+	{"T34 empty error", `{"error":""}`, view{}},
+	{"T34 empty error object", `{"error":{ }}`, view{}},
+	{"escaped key", `{"choi\u0063es":[{"delta":{"content":"a"}}]}`, view{Choices: 1, Content: true, Text: "a"}},
+	{"last of two keys counts", `{"choices":[{"delta":{"content":"a"}}],"choices":[]}`, view{}},
+	{"line separators inside text", c("a\u2028b\u2029c\u0085"), view{Choices: 1, Content: true, Text: "a\u2028b\u2029c\u0085"}},
+	{"wrong types", `{"choices":{"a":1},"usage":[1],"object":3}`, view{}},
+	{"wrong types inside", `{"choices":[1,[],{"delta":"x","text":4,"finish_reason":{},"index":"0"}]}`, view{Choices: 3}},
+	{"empty object", ` {} `, view{}},
+}
+
+func TestChunk(t *testing.T) {
+	for _, tt := range chunks {
+		t.Run(tt.name, func(t *testing.T) {
+			var got openai.Chunk
+			if err := got.Parse([]byte(tt.data)); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, viewOf(&got)); diff != "" {
+				t.Errorf("chunk (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+var notChunks = []string{
+	"", " ", "x", `"a"`, "[1]", "1", "null", `{`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,}`, `{"a":1}}`, `{,}`, `{1:2}`, `{"a" 1}`,
+	`{"a":01}`, `{"a":-}`, `{"a":1.}`, `{"a":1e}`, `{"a":.5}`, `{"a":tru}`, `{"a":nul}`, `{"a":"\x"}`, `{"a":"\u12g4"}`, "{\"a\":\"\n\"}",
+	`{"choices":[{]}`, `{"choices":[1 2]}`, `{"choices":[1,]}`, `{"usage":{"prompt_tokens":}}`, `{"error":{"message":}}`, "{} [DONE]", "[DONE",
+	`{"a":` + strings.Repeat("[", 10000) + strings.Repeat("]", 10000) + `}`,
+}
+
+func TestNotChunk(t *testing.T) {
+	for _, data := range notChunks {
+		var got openai.Chunk
+		if err := got.Parse([]byte(data)); !errors.Is(err, openai.ErrNotChunk) {
+			t.Errorf("Parse(%.60q) = %v", data, err)
+		}
+	}
+	deep := `{"a":` + strings.Repeat("[", 9999) + strings.Repeat("]", 9999) + `}`
+	if err := new(openai.Chunk).Parse([]byte(deep)); err != nil {
+		t.Errorf("10,000 levels: %v", err)
+	}
+}
+
+// FuzzChunk compares Parse with encoding/json.
+func FuzzChunk(f *testing.F) {
+	for _, tt := range chunks {
+		f.Add([]byte(tt.data))
+	}
+	for _, data := range notChunks {
+		f.Add([]byte(data))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var got openai.Chunk
+		err := got.Parse(data)
+		if string(bytes.TrimSpace(data)) == "[DONE]" {
+			return
+		}
+		var doc map[string]any
+		decoder := json.NewDecoder(bytes.NewReader(data))
+		decoder.UseNumber()
+		valid := json.Valid(data) && decoder.Decode(&doc) == nil && doc != nil
+		if valid != (err == nil) {
+			t.Fatalf("encoding/json finds an object: %v, Parse: %v", valid, err)
+		}
+		if valid {
+			if diff := cmp.Diff(reference(doc), viewOf(&got)); diff != "" {
+				t.Errorf("chunk (-encoding/json +Parse):\n%s", diff)
+			}
+		}
+	})
+}
+
+// reference reads a chunk from what encoding/json made of it.
+func reference(doc map[string]any) (v view) {
+	choices, _ := doc["choices"].([]any)
+	v.Choices = len(choices)
+	for _, choice := range choices {
+		choice, _ := choice.(map[string]any)
+		first := count(choice["index"]) == 0 || count(choice["index"]) == record.Counted(0)
+		if text := str(choice["text"]); text != "" {
+			v.Content = true
+			if first {
+				v.Text = text
+			}
+		}
+		for _, name := range []string{"delta", "message"} {
+			d, _ := choice[name].(map[string]any)
+			text := or(str(d["content"]), str(d["refusal"]))
+			thought := or(str(d["reasoning_content"]), str(d["reasoning"]))
+			parts, _ := d["content"].([]any)
+			v.Content = v.Content || text != "" || len(parts) > 0
+			v.Reasoning = v.Reasoning || thought != ""
+			v.ToolCall = v.ToolCall || filled(d["tool_calls"]) || filled(d["function_call"])
+			v.Role = v.Role || str(d["role"]) != ""
+			if first {
+				v.Text, v.Thought = or(text, v.Text), or(thought, v.Thought)
+			}
+		}
+		v.Finish = or(str(choice["finish_reason"]), v.Finish)
+	}
+	u, _ := doc["usage"].(map[string]any)
+	prompt, _ := u["prompt_tokens_details"].(map[string]any)
+	completion, _ := u["completion_tokens_details"].(map[string]any)
+	v.Usage = openai.Usage{
+		Prompt: count(u["prompt_tokens"]), Completion: count(u["completion_tokens"]), Total: count(u["total_tokens"]),
+		Cached: count(prompt["cached_tokens"]), Reasoning: count(completion["reasoning_tokens"]),
+	}
+	message, kind := str(doc["error"]), ""
+	if e, ok := doc["error"].(map[string]any); ok {
+		message, kind = str(e["message"]), str(e["type"])
+	}
+	v.Failed = message != "" || filled(doc["error"]) || doc["error"] == true || doc["object"] == "error"
+	v.Error = or(or(message, str(doc["message"])), or(str(doc["detail"]), kind))
+	return v
+}
+
+func str(v any) string {
+	s, _ := v.(string)
+	return s
+}
+
+func or(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+func filled(v any) bool {
+	switch v := v.(type) {
+	case []any:
+		return len(v) > 0
+	case map[string]any:
+		return len(v) > 0
+	}
+	return false
+}
+
+func count(v any) record.Count {
+	number, _ := v.(json.Number)
+	n, err := number.Int64()
+	if err != nil || n < 0 || n > 1<<40 || strings.HasPrefix(number.String(), "-") {
+		return 0
+	}
+	return record.Counted(int(n))
+}
+
+func TestParseDoesNotAllocate(t *testing.T) {
+	data := []byte(c("token"))
+	var chunk openai.Chunk
+	if n := testing.AllocsPerRun(100, func() { _ = chunk.Parse(data) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func BenchmarkChunk(b *testing.B) {
+	data := []byte(`{"id":"chatcmpl-0123456789abcdef","object":"chat.completion.chunk","created":1700000000,` +
+		`"model":"llama-3.1-8b","choices":[{"index":0,"delta":{"content":" token"},"logprobs":null,"finish_reason":null}]}`)
+	var chunk openai.Chunk
+	b.ReportAllocs()
+	b.SetBytes(int64(len(data)))
+	for b.Loop() {
+		if err := chunk.Parse(data); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
+}
