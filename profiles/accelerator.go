@@ -1,5 +1,16 @@
 package profiles
 
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"go.yaml.in/yaml/v3"
+)
+
 // Accelerator is one device that serves models. Rates are dense (without
 // sparsity) and per second.
 type Accelerator struct {
@@ -19,4 +30,114 @@ type Accelerator struct {
 	PriceDate          string // ISO date of the price
 	Source             string
 	Notes              string
+}
+
+// acceleratorEntry is one accelerator in data/accelerators.yaml or in a file of
+// the user, in the units of datasheets.
+type acceleratorEntry struct {
+	Key         string  `yaml:"key"`
+	Title       string  `yaml:"title,omitempty"`
+	MemoryBytes int64   `yaml:"memory_bytes"`
+	Memory      string  `yaml:"memory,omitempty"`
+	Bandwidth   float64 `yaml:"bandwidth_gb_per_s"`
+	BF16        float64 `yaml:"bf16_tflops,omitempty"`
+	FP8         float64 `yaml:"fp8_tflops,omitempty"`
+	FP4         float64 `yaml:"fp4_tflops,omitempty"`
+	LinkRate    float64 `yaml:"link_gb_per_s,omitempty"`
+	Link        string  `yaml:"link,omitempty"`
+	Power       float64 `yaml:"power_w,omitempty"`
+	USDPerHour  float64 `yaml:"usd_per_hour,omitempty"`
+	PriceSource string  `yaml:"price_source,omitempty"`
+	PriceDate   string  `yaml:"price_date,omitempty"`
+	Source      string  `yaml:"source,omitempty"`
+	Notes       string  `yaml:"notes,omitempty"`
+}
+
+var acceleratorIndex = sync.OnceValue(func() []acceleratorEntry {
+	entries := readEmbedded[[]acceleratorEntry]("accelerators.yaml")
+	slices.SortFunc(entries, func(a, b acceleratorEntry) int { return strings.Compare(a.Key, b.Key) })
+	return entries
+})
+
+// AcceleratorNames returns the keys of the built-in accelerators in order.
+func AcceleratorNames() []string {
+	var names []string
+	for _, e := range acceleratorIndex() {
+		names = append(names, e.Key)
+	}
+	return names
+}
+
+// LoadAccelerator returns the accelerator that ref names: a built-in key, or a
+// YAML file as `llmctl profiles accelerators show` prints it.
+func LoadAccelerator(ref string) (*Accelerator, error) {
+	for _, e := range acceleratorIndex() {
+		if strings.EqualFold(e.Key, ref) {
+			return e.accelerator(), nil
+		}
+	}
+	if !isYAML(ref) {
+		return nil, unknown("accelerator", ref, AcceleratorNames(), "expected a name from `llmctl profiles accelerators` or a YAML file")
+	}
+	data, err := os.ReadFile(ref)
+	if err != nil {
+		return nil, fmt.Errorf("reading accelerator: %w", err)
+	}
+	a, err := ParseAccelerator(data)
+	if err != nil {
+		return nil, fmt.Errorf("reading accelerator %s: %w", ref, err)
+	}
+	return a, nil
+}
+
+// ParseAccelerator reads one accelerator in YAML.
+func ParseAccelerator(data []byte) (*Accelerator, error) {
+	var e acceleratorEntry
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&e); err != nil {
+		return nil, yamlError(err)
+	}
+	switch {
+	case e.Key == "":
+		return nil, fmt.Errorf("key is missing")
+	case e.MemoryBytes <= 0 || e.MemoryBytes > 1<<50:
+		return nil, fmt.Errorf("memory_bytes %d is outside 1 to 2^50", e.MemoryBytes)
+	}
+	for _, f := range []struct {
+		name       string
+		value, low float64
+	}{
+		{"bandwidth_gb_per_s", e.Bandwidth, 1e-3}, {"bf16_tflops", e.BF16, 0}, {"fp8_tflops", e.FP8, 0}, {"fp4_tflops", e.FP4, 0},
+		{"link_gb_per_s", e.LinkRate, 0}, {"power_w", e.Power, 0}, {"usd_per_hour", e.USDPerHour, 0},
+	} {
+		if !(f.value >= f.low && f.value <= 1e9) {
+			return nil, fmt.Errorf("%s %v is outside %v to 1e9", f.name, f.value, f.low)
+		}
+	}
+	return e.accelerator(), nil
+}
+
+// MarshalYAML writes the accelerator as ParseAccelerator reads it.
+func (a Accelerator) MarshalYAML() (any, error) {
+	return acceleratorEntry{
+		Key: a.Name, Title: a.Title, MemoryBytes: a.MemoryBytes, Memory: a.MemorySource,
+		Bandwidth: a.BandwidthBytesPerS / 1e9, BF16: a.BF16FlopsPerS / 1e12, FP8: a.FP8FlopsPerS / 1e12, FP4: a.FP4FlopsPerS / 1e12,
+		LinkRate: a.LinkBytesPerS / 1e9, Link: a.Link, Power: a.PowerWatts,
+		USDPerHour: a.USDPerHour, PriceSource: a.PriceSource, PriceDate: a.PriceDate, Source: a.Source, Notes: a.Notes,
+	}, nil
+}
+
+func (e acceleratorEntry) accelerator() *Accelerator {
+	return &Accelerator{
+		Name: e.Key, Title: e.Title, MemoryBytes: e.MemoryBytes, MemorySource: e.Memory,
+		BandwidthBytesPerS: e.Bandwidth * 1e9, BF16FlopsPerS: e.BF16 * 1e12, FP8FlopsPerS: e.FP8 * 1e12, FP4FlopsPerS: e.FP4 * 1e12,
+		LinkBytesPerS: e.LinkRate * 1e9, Link: e.Link, PowerWatts: e.Power,
+		USDPerHour: e.USDPerHour, PriceSource: e.PriceSource, PriceDate: e.PriceDate, Source: e.Source, Notes: e.Notes,
+	}
+}
+
+// isYAML reports whether ref is spelled like a YAML file.
+func isYAML(ref string) bool {
+	return strings.HasSuffix(ref, ".yaml") || strings.HasSuffix(ref, ".yml")
 }

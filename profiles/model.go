@@ -42,10 +42,14 @@ type Model struct {
 	OutputBias     bool // bias on the attention output projection
 	MLPBias        bool
 	QKNorm         bool    // RMSNorm on q and k per head
+	Norms          int     // norms of the hidden width per layer: 2, or 4 with norms after the mixer and the MLP too
 	NormEpsilon    float64 // RMSNorm epsilon
 	RopeTheta      float64 // base of the rotary embedding
+	RopeScaling    string  // kind of scaling of the rotary embedding, empty when none
 	Activation     string  // hidden_act, e.g. "silu"
+	BOSToken       int     // -1 when the config names none
 	EOSTokens      []int
+	Vision         bool // the repository also holds a vision tower, whose weights are not described here
 
 	DType        string       // dtype of the published weights: bf16, fp16, fp32
 	Quantization Quantization // zero when the weights are not quantized
@@ -62,15 +66,16 @@ type Layer struct {
 // Kind are zero.
 type Attention struct {
 	Kind        AttentionKind
-	Heads       int // query heads
-	KVHeads     int // heads of K and V; equal to Heads without grouped queries
-	HeadDim     int // width of one query and key head
-	ValueDim    int // width of one value head
-	Window      int // tokens, for sliding and chunked attention
-	LatentRank  int // kv_lora_rank, for latent attention
-	RopeHeadDim int // qk_rope_head_dim, for latent attention
-	QueryRank   int // q_lora_rank, for latent attention; 0 when q is not compressed
-	IndexDim    int // width of the sparse-attention index key per token; 0 without one
+	Heads       int  // query heads
+	KVHeads     int  // heads of K and V; equal to Heads without grouped queries
+	HeadDim     int  // width of one query and key head
+	ValueDim    int  // width of one value head
+	Window      int  // tokens, for sliding and chunked attention
+	LatentRank  int  // kv_lora_rank, for latent attention
+	RopeHeadDim int  // qk_rope_head_dim, for latent attention
+	QueryRank   int  // q_lora_rank, for latent attention; 0 when q is not compressed
+	SharedKV    bool // values are the keys: one projection makes both, both are cached
+	IndexDim    int  // width of the sparse-attention index key per token; 0 without one
 	IndexHeads  int
 	StateBytes  int // bytes of fixed state per sequence in the state's own dtype, for linear attention
 	Parameters  int // parameters of a mixer that is not softmax attention
@@ -84,12 +89,14 @@ type MLP struct {
 	ExpertsPerToken    int
 	ExpertIntermediate int
 	SharedExperts      int
-	SharedIntermediate int // total width of the shared experts
+	SharedIntermediate int  // total width of the shared experts
+	SharedGate         bool // a learned gate scales the shared experts' output
 }
 
 // Quantization describes weights that are stored in fewer bits.
 type Quantization struct {
 	Method    string // "fp8", "awq", "gptq", "int8", "mxfp4", "nvfp4"; empty when none
 	Bits      int
-	GroupSize int // weights that share one scale; 0 when per channel or per tensor
+	GroupSize int      // weights that share one scale; 0 when per channel or per tensor
+	Kept      []string // module patterns that stay in the model's dtype, as the config lists them
 }

@@ -1,0 +1,261 @@
+package profiles
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+)
+
+// Bounds on what a config may claim. They are far above any published model and
+// keep arithmetic on the products inside int64.
+const (
+	maxWidth  = 1 << 24
+	maxLayers = 10_000
+	maxTokens = 1 << 31
+)
+
+// config reads fields of one JSON object and remembers the first thing that it
+// could not understand, so that the code that reads reads like a list of facts.
+// A null counts as absent.
+type config struct {
+	fields   map[string]any
+	defaults map[string]any // of the model's class, for fields the file leaves out
+	path     string         // prefix for messages, e.g. "text_config."
+	err      error
+}
+
+// decodeConfig parses a config.json. Python writes Infinity and NaN, which JSON
+// does not have; they are read as null, since no size depends on them.
+func decodeConfig(data []byte) (*config, error) {
+	decoder := json.NewDecoder(bytes.NewReader(withoutPythonNumbers(data)))
+	decoder.UseNumber()
+	var fields map[string]any
+	if err := decoder.Decode(&fields); err != nil {
+		return nil, fmt.Errorf("decoding JSON: %w", err)
+	}
+	if _, err := decoder.Token(); err != io.EOF {
+		return nil, fmt.Errorf("decoding JSON: more text after the first object")
+	}
+	if fields == nil {
+		return nil, fmt.Errorf("decoding JSON: expected an object, got null")
+	}
+	return &config{fields: fields}, nil
+}
+
+// withoutPythonNumbers replaces Infinity, -Infinity and NaN outside of strings
+// by null.
+func withoutPythonNumbers(data []byte) []byte {
+	if !bytes.Contains(data, []byte("Infinity")) && !bytes.Contains(data, []byte("NaN")) {
+		return data
+	}
+	out := make([]byte, 0, len(data))
+	quoted := false
+	for i := 0; i < len(data); {
+		rest := data[i:]
+		if !quoted {
+			skipped := 0
+			for _, word := range []string{"-Infinity", "Infinity", "NaN"} {
+				if bytes.HasPrefix(rest, []byte(word)) {
+					skipped = len(word)
+					break
+				}
+			}
+			if skipped > 0 {
+				out = append(out, "null"...)
+				i += skipped
+				continue
+			}
+		}
+		switch {
+		case rest[0] == '"':
+			quoted = !quoted
+		case rest[0] == '\\' && quoted && len(rest) > 1:
+			out = append(out, rest[0])
+			i++
+		}
+		out = append(out, data[i])
+		i++
+	}
+	return out
+}
+
+// refuse records that a field can not be understood.
+func (c *config) refuse(field, format string, args ...any) {
+	if c.err == nil {
+		c.err = fmt.Errorf("field %s%s: %s", c.path, field, fmt.Sprintf(format, args...))
+	}
+}
+
+// lookup returns the first of the named fields that is present and not null,
+// then the class default of the first name.
+func (c *config) lookup(names ...string) (name string, value any, ok bool) {
+	for _, name := range names {
+		if v := c.fields[name]; v != nil {
+			return name, v, true
+		}
+	}
+	if v, ok := c.defaults[names[0]]; ok {
+		return names[0], v, true
+	}
+	return names[0], nil, false
+}
+
+// has reports whether the file itself names the field, be it null.
+func (c *config) has(name string) bool {
+	_, ok := c.fields[name]
+	return ok
+}
+
+// count reads an integer from low to high; ok is false when it is absent.
+func (c *config) count(low, high int, names ...string) (n int, ok bool) {
+	name, value, ok := c.lookup(names...)
+	if !ok {
+		return 0, false
+	}
+	n, whole := integer(value)
+	if !whole {
+		c.refuse(name, "expected an integer, got %s", show(value))
+		return 0, false
+	}
+	if n < low || n > high {
+		c.refuse(name, "%d is outside %d to %d", n, low, high)
+		return 0, false
+	}
+	return n, true
+}
+
+// width reads a positive dimension that must be there.
+func (c *config) width(names ...string) int {
+	n, ok := c.count(1, maxWidth, names...)
+	if !ok {
+		c.refuse(names[0], "is missing")
+		return 1
+	}
+	return n
+}
+
+// widthOr reads a positive dimension with a fallback.
+func (c *config) widthOr(fallback int, names ...string) int {
+	if n, ok := c.count(1, maxWidth, names...); ok {
+		return n
+	}
+	return fallback
+}
+
+// flag reads a boolean.
+func (c *config) flag(fallback bool, names ...string) bool {
+	name, value, ok := c.lookup(names...)
+	if !ok {
+		return fallback
+	}
+	b, isBool := value.(bool)
+	if !isBool {
+		c.refuse(name, "expected true or false, got %s", show(value))
+	}
+	return b
+}
+
+// number reads a finite number.
+func (c *config) number(fallback float64, names ...string) float64 {
+	name, value, ok := c.lookup(names...)
+	if !ok {
+		return fallback
+	}
+	var f float64
+	switch v := value.(type) {
+	case float64:
+		f = v
+	case json.Number:
+		parsed, err := v.Float64()
+		if err != nil {
+			c.refuse(name, "expected a number, got %s", v)
+			return fallback
+		}
+		f = parsed
+	default:
+		c.refuse(name, "expected a number, got %s", show(value))
+	}
+	return f
+}
+
+// text reads a string.
+func (c *config) text(fallback string, names ...string) string {
+	name, value, ok := c.lookup(names...)
+	if !ok {
+		return fallback
+	}
+	s, isString := value.(string)
+	if !isString {
+		c.refuse(name, "expected a string, got %s", show(value))
+	}
+	return s
+}
+
+// list reads an array; ok is false when it is absent.
+func (c *config) list(name string) (items []any, ok bool) {
+	_, value, ok := c.lookup(name)
+	if !ok {
+		return nil, false
+	}
+	items, isList := value.([]any)
+	if !isList {
+		c.refuse(name, "expected a list, got %s", show(value))
+		return nil, false
+	}
+	return items, true
+}
+
+// object reads a nested object; nil when it is absent.
+func (c *config) object(name string) *config {
+	_, value, ok := c.lookup(name)
+	if !ok {
+		return nil
+	}
+	fields, isObject := value.(map[string]any)
+	if !isObject {
+		c.refuse(name, "expected an object, got %s", show(value))
+		return nil
+	}
+	return &config{fields: fields, path: c.path + name + "."}
+}
+
+// adopt takes over the first error of a nested object.
+func (c *config) adopt(nested *config) {
+	if nested != nil && c.err == nil {
+		c.err = nested.err
+	}
+}
+
+// integer accepts 4096 and 4096.0.
+func integer(value any) (int, bool) {
+	switch v := value.(type) {
+	case int:
+		return v, true
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return int(n), true
+		}
+		f, err := v.Float64()
+		if err != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
+			return 0, false
+		}
+		return int(f), true
+	}
+	return 0, false
+}
+
+// show words a JSON value for a message, cut to a length that fits a line.
+func show(value any) string {
+	b, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Sprintf("%v", value)
+	}
+	s := string(b)
+	if len(s) > 40 {
+		s = strings.ToValidUTF8(s[:40], "") + "…"
+	}
+	return s
+}

@@ -1,0 +1,39 @@
+package profiles
+
+import "testing"
+
+func TestEmbeddedDataLoads(t *testing.T) {
+	for _, name := range ModelNames() {
+		if _, err := LoadModel(name); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, name := range AcceleratorNames() {
+		a, err := LoadAccelerator(name)
+		if err != nil || a.MemoryBytes == 0 || a.BandwidthBytesPerS == 0 || a.Source == "" {
+			t.Errorf("%s: %+v, %v", name, a, err)
+		}
+	}
+	for _, name := range EngineNames() {
+		e, err := LoadEngine(name)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if err := e.Validate(); err != nil || e.Source == "" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, name := range WorkloadNames() {
+		p, err := LoadWorkloadProfile(name)
+		if err != nil || p.Source == "" || p.Workload.Validate() != nil || p.SLO.Validate() != nil {
+			t.Errorf("%s: %+v, %v", name, p, err)
+		}
+	}
+	if n := len(ModelNames()); n < 50 {
+		t.Errorf("%d built-in models, want at least 50", n)
+	}
+	if n := len(AcceleratorNames()); n < 15 {
+		t.Errorf("%d accelerators, want at least 15", n)
+	}
+}

@@ -1,0 +1,170 @@
+package profiles
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/llmctl/llmctl/internal/units"
+)
+
+// maxLength bounds token counts of workloads.
+const maxLength = 1e9
+
+// distributionParameters names the parameters of each kind, all of which must
+// be given.
+var distributionParameters = map[DistributionKind][]string{
+	Fixed:     {"mean"},
+	Uniform:   {"min", "max"},
+	Normal:    {"mean", "stddev"},
+	Lognormal: {"mean", "p99"},
+}
+
+// ParseDistribution reads a distribution of token counts:
+//
+//	distribution = tokens | kind ":" parameter { "," parameter }
+//	kind         = "fixed" | "uniform" | "normal" | "lognormal"
+//	parameter    = ("mean" | "stddev" | "p99" | "min" | "max") "=" tokens
+//
+// such as 2048, 8k, uniform:min=100,max=300, normal:mean=500,stddev=50 or
+// lognormal:mean=2048,p99=8000.
+func ParseDistribution(s string) (Distribution, error) {
+	kind, rest, named := strings.Cut(strings.TrimSpace(s), ":")
+	if !named {
+		mean, err := units.ParseCount(kind)
+		if err != nil {
+			return Distribution{}, fmt.Errorf("parsing distribution %q, expected tokens like 2048, or like lognormal:mean=2048,p99=8000", s)
+		}
+		d := Distribution{Kind: Fixed, Mean: mean}
+		return d, wrapParse("distribution", s, d.Validate())
+	}
+	parameters, err := parsePairs(rest)
+	if err != nil {
+		return Distribution{}, wrapParse("distribution", s, err)
+	}
+	d, err := newDistribution(DistributionKind(kind), parameters)
+	return d, wrapParse("distribution", s, err)
+}
+
+// newDistribution builds a distribution from named parameters and checks it.
+func newDistribution(kind DistributionKind, parameters map[string]float64) (Distribution, error) {
+	names, ok := distributionParameters[kind]
+	if !ok {
+		known := []string{string(Fixed), string(Uniform), string(Normal), string(Lognormal)}
+		return Distribution{}, unknown("distribution", string(kind), known, "expected one of "+strings.Join(known, ", "))
+	}
+	d := Distribution{Kind: kind}
+	for name, value := range parameters {
+		if !slices.Contains(names, name) {
+			return Distribution{}, fmt.Errorf("%s has no parameter %q, expected %s", kind, name, strings.Join(names, " and "))
+		}
+		*d.parameter(name) = value
+	}
+	for _, name := range names {
+		if _, ok := parameters[name]; !ok {
+			return Distribution{}, fmt.Errorf("%s needs %s", kind, strings.Join(names, " and "))
+		}
+	}
+	return d, d.Validate()
+}
+
+// parameter returns the field of a parameter's name.
+func (d *Distribution) parameter(name string) *float64 {
+	switch name {
+	case "mean":
+		return &d.Mean
+	case "stddev":
+		return &d.StdDev
+	case "p99":
+		return &d.P99
+	case "min":
+		return &d.Min
+	default:
+		return &d.Max
+	}
+}
+
+// Validate reports the first parameter that makes no sense. A lognormal
+// distribution with a given mean exists only up to a certain p99, namely
+// mean × exp(z²/2) with z = 2.3263, the 99th percentile of the standard normal.
+func (d Distribution) Validate() error {
+	names, ok := distributionParameters[d.Kind]
+	if !ok {
+		return fmt.Errorf("distribution kind %q is not known", d.Kind)
+	}
+	for _, name := range names {
+		low := 1.0
+		if name == "stddev" {
+			low = 0
+		}
+		if v := *d.parameter(name); !(v >= low && v <= maxLength) {
+			return fmt.Errorf("%s %v is outside %v to %v tokens", name, v, low, units.Count(maxLength))
+		}
+	}
+	switch {
+	case d.Kind == Uniform && d.Max < d.Min:
+		return fmt.Errorf("max %v is below min %v", d.Max, d.Min)
+	case d.Kind == Lognormal && d.P99 < d.Mean:
+		return fmt.Errorf("p99 %v is below mean %v", d.P99, d.Mean)
+	case d.Kind == Lognormal && math.Log(d.P99/d.Mean) >= z99*z99/2:
+		return fmt.Errorf("p99 %v is too far above mean %v: no lognormal distribution has both (at most %.3g)", d.P99, d.Mean, d.Mean*math.Exp(z99*z99/2))
+	}
+	return nil
+}
+
+// z99 is the 99th percentile of the standard normal distribution.
+const z99 = 2.3263478740408408
+
+// LogParameters returns mu and sigma of a lognormal distribution with the given
+// mean and 99th percentile: from mean = exp(mu + sigma²/2) and p99 = exp(mu +
+// z·sigma) follows sigma² − 2·z·sigma + 2·ln(p99/mean) = 0, whose smaller root
+// is the one that goes to 0 as p99 goes to the mean.
+func (d Distribution) LogParameters() (mu, sigma float64) {
+	sigma = z99 - math.Sqrt(max(0, z99*z99-2*math.Log(d.P99/d.Mean)))
+	return math.Log(d.Mean) - sigma*sigma/2, sigma
+}
+
+// String writes the distribution as ParseDistribution reads it.
+func (d Distribution) String() string {
+	if d.Kind == Fixed {
+		return formatNumber(d.Mean)
+	}
+	var parts []string
+	for _, name := range distributionParameters[d.Kind] {
+		parts = append(parts, name+"="+formatNumber(*d.parameter(name)))
+	}
+	return string(d.Kind) + ":" + strings.Join(parts, ",")
+}
+
+// parsePairs reads name=number pairs between commas.
+func parsePairs(s string) (map[string]float64, error) {
+	pairs := map[string]float64{}
+	for pair := range strings.SplitSeq(s, ",") {
+		name, text, ok := strings.Cut(strings.TrimSpace(pair), "=")
+		if !ok {
+			return nil, fmt.Errorf("expected name=value, got %q", pair)
+		}
+		value, err := units.ParseCount(text)
+		if err != nil {
+			return nil, err
+		}
+		if _, twice := pairs[name]; twice {
+			return nil, fmt.Errorf("%s is given twice", name)
+		}
+		pairs[name] = value
+	}
+	return pairs, nil
+}
+
+// formatNumber writes a number so that it reads back as the same number.
+func formatNumber(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// wrapParse adds what was parsed to an error, nil stays nil.
+func wrapParse(what, s string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("parsing %s %q: %w", what, s, err)
+}

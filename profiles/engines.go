@@ -1,0 +1,162 @@
+package profiles
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// DefaultEngine names the engine that a plan assumes when nothing is said.
+const DefaultEngine = "vllm"
+
+var engineIndex = sync.OnceValue(func() []Engine { return readEmbedded[[]Engine]("engines.yaml") })
+
+// EngineNames returns the references of the built-in engines, "vllm@0.19", in
+// order of name and version.
+func EngineNames() []string {
+	var names []string
+	for _, e := range engineIndex() {
+		names = append(names, e.String())
+	}
+	return names
+}
+
+// LoadEngine returns the engine that ref names: "vllm" is its newest version,
+// "vllm@0.19.1" the defaults that held then, and a YAML file as `llmctl profiles
+// engines show` prints it one of the user's own. A version older than all that
+// data knows, or newer by more than a patch, is refused.
+func LoadEngine(ref string) (*Engine, error) {
+	if isYAML(ref) {
+		return loadEngineFile(ref)
+	}
+	name, version, versioned := strings.Cut(ref, "@")
+	var of []Engine
+	for _, e := range engineIndex() {
+		if strings.EqualFold(e.Name, name) {
+			of = append(of, e)
+		}
+	}
+	if len(of) == 0 {
+		var names []string
+		for _, e := range engineIndex() {
+			names = append(names, e.Name)
+		}
+		return nil, unknown("engine", name, slices.Compact(names), "expected a name from `llmctl profiles engines` or a YAML file")
+	}
+	newest := of[len(of)-1]
+	if !versioned {
+		return &newest, nil
+	}
+	want, err := parseVersion(version)
+	if err != nil {
+		return nil, fmt.Errorf("engine %q: %w", ref, err)
+	}
+	for i, e := range slices.Backward(of) {
+		have, _ := parseVersion(e.Version)
+		switch order := slices.Compare(want[:min(len(want), len(have))], have); {
+		case order > 0 && i == len(of)-1:
+			return nil, fmt.Errorf("engine %q is newer than the data, which ends at %s", ref, newest)
+		case order >= 0:
+			e.Version = version
+			return &e, nil
+		}
+	}
+	return nil, fmt.Errorf("engine %q is older than the data, which begins at %s", ref, of[0])
+}
+
+func loadEngineFile(path string) (*Engine, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading engine: %w", err)
+	}
+	e, err := ParseEngine(data)
+	if err != nil {
+		return nil, fmt.Errorf("reading engine %s: %w", path, err)
+	}
+	return e, nil
+}
+
+// ParseEngine reads one engine in YAML.
+func ParseEngine(data []byte) (*Engine, error) {
+	var e Engine
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&e); err != nil {
+		return nil, yamlError(err)
+	}
+	return &e, e.Validate()
+}
+
+// Validate reports the first value that makes no sense.
+func (e Engine) Validate() error {
+	switch e.Pool {
+	case PoolBudget, PoolReserve, PoolFree:
+	default:
+		return fmt.Errorf("pool %q is not one of budget, reserve, free", e.Pool)
+	}
+	switch e.KVTokens {
+	case TokensByBlocks, TokensByConcurrency:
+	default:
+		return fmt.Errorf("kv_tokens %q is not one of blocks, concurrency", e.KVTokens)
+	}
+	if e.Name == "" {
+		return fmt.Errorf("name is missing")
+	}
+	if _, err := parseVersion(e.Version); err != nil {
+		return err
+	}
+	if !(e.Utilization > 0 && e.Utilization <= 1) {
+		return fmt.Errorf("utilization %v is outside 0 to 1", e.Utilization)
+	}
+	for _, f := range []struct {
+		name      string
+		low, high float64
+		value     float64
+	}{
+		{"block_size", 1, 1 << 20, float64(e.BlockSize)},
+		{"large.max_num_seqs", 1, 1 << 20, float64(e.Large.MaxSeqs)}, {"large.max_num_batched_tokens", 1, 1 << 24, float64(e.Large.MaxBatchedTokens)},
+		{"small.max_num_seqs", 1, 1 << 20, float64(e.Small.MaxSeqs)}, {"small.max_num_batched_tokens", 1, 1 << 24, float64(e.Small.MaxBatchedTokens)},
+		{"activation.base_bytes", 0, 1 << 50, float64(e.Activation.BaseBytes)}, {"activation.per_sequence_vocab_bytes", 0, 1 << 20, e.Activation.PerSequenceVocabBytes},
+		{"activation.moe_bytes", 0, 1 << 50, float64(e.Activation.MoEBytes)}, {"activation.error_bytes", 0, 1 << 50, float64(e.Activation.ErrorBytes)},
+		{"non_torch.single_bytes", 0, 1 << 50, float64(e.NonTorch.SingleBytes)}, {"non_torch.tensor_bytes", 0, 1 << 50, float64(e.NonTorch.TensorBytes)},
+		{"non_torch.pipeline_bytes", 0, 1 << 50, float64(e.NonTorch.PipelineBytes)},
+		{"reserve.base_bytes", 0, 1 << 50, float64(e.Reserve.BaseBytes)}, {"reserve.per_batched_token_bytes", 0, 1 << 30, float64(e.Reserve.PerBatchedTokenBytes)},
+		{"reserve.per_rank_bytes", 0, 1 << 40, float64(e.Reserve.PerRankBytes)}, {"reserve.graph_bytes", 0, 1 << 50, float64(e.Reserve.GraphBytes)},
+		{"reserve.error_bytes", 0, 1 << 50, float64(e.Reserve.ErrorBytes)},
+		{"cuda_graph.bytes", 0, 1 << 50, float64(e.CUDAGraph.Bytes)}, {"cuda_graph.error_bytes", 0, 1 << 50, float64(e.CUDAGraph.ErrorBytes)},
+	} {
+		if !(f.value >= f.low && f.value <= f.high) {
+			return fmt.Errorf("%s %v is outside %v to %v", f.name, f.value, f.low, f.high)
+		}
+	}
+	return nil
+}
+
+// parseVersion reads the numbers of "0.19.1rc2+cu12": a pre-release counts as
+// the release it leads to.
+func parseVersion(s string) ([]int, error) {
+	s = strings.TrimPrefix(s, "v")
+	var numbers []int
+	for part := range strings.SplitSeq(s, ".") {
+		end := strings.IndexFunc(part, func(r rune) bool { return r < '0' || r > '9' })
+		digits := part
+		if end >= 0 {
+			digits = part[:end]
+		}
+		n, err := strconv.Atoi(digits)
+		if err != nil {
+			return nil, fmt.Errorf("version %q is not like 0.19 or 0.19.1", s)
+		}
+		numbers = append(numbers, n)
+		if end >= 0 {
+			break
+		}
+	}
+	return numbers, nil
+}

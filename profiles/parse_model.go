@@ -1,0 +1,173 @@
+package profiles
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// ParseModel reads a Hugging Face config.json. What a size depends on must be
+// in the file or be a default of the model's class in transformers; a field
+// that can not be understood is refused by name, never guessed. A multimodal
+// config is read for its text part.
+func ParseModel(name string, data []byte) (*Model, error) {
+	root, err := decodeConfig(data)
+	if err != nil {
+		return nil, fmt.Errorf("reading config of %s: %w", name, err)
+	}
+	m, err := parseModel(name, root)
+	if err != nil {
+		return nil, fmt.Errorf("reading config of %s: %w", name, err)
+	}
+	return m, nil
+}
+
+func parseModel(name string, root *config) (*Model, error) {
+	c, vision := textPart(root)
+	kind := c.text(root.text("", "model_type"), "model_type")
+	if c.err == nil && root.err == nil && kind == "" {
+		c.refuse("model_type", "is missing; this is not a config.json of a language model")
+	}
+	fam, known := families[kind]
+	if !known && c.err == nil {
+		c.refuse("model_type", "%q is not supported%s", kind, nearFamily(kind))
+	}
+	c.adopt(root)
+	if c.err != nil {
+		return nil, c.err
+	}
+	c.defaults = fam.defaults
+
+	m := &Model{Name: name, Type: kind, Vision: vision, Source: "config.json"}
+	readShared(m, c, root, fam)
+	layers := c.width("num_hidden_layers")
+	if layers > maxLayers {
+		c.refuse("num_hidden_layers", "%d is more than %d", layers, maxLayers)
+	}
+	m.Quantization = readQuantization(root, c)
+	if c.err == nil {
+		fam.layers(m, c, layers)
+	}
+	c.adopt(root)
+	if c.err != nil {
+		return nil, c.err
+	}
+	return m, nil
+}
+
+// textPart returns the object that describes the language model, and whether
+// there is a vision tower beside it.
+func textPart(root *config) (*config, bool) {
+	vision := root.fields["vision_config"] != nil
+	for _, name := range []string{"text_config", "llm_config", "language_config"} {
+		if nested := root.object(name); nested != nil {
+			return nested, vision
+		}
+	}
+	return root, vision
+}
+
+// readShared reads what all families say in the same words.
+func readShared(m *Model, c, root *config, fam family) {
+	if names, ok := root.list("architectures"); ok && len(names) > 0 {
+		m.Architecture, _ = names[0].(string)
+	}
+	m.HiddenSize = c.width("hidden_size")
+	m.VocabSize = c.width("vocab_size")
+	m.Heads = c.width("num_attention_heads")
+	if n, ok := c.count(1, maxTokens, "max_position_embeddings"); ok {
+		m.MaxPositions = n
+	} else {
+		c.refuse("max_position_embeddings", "is missing")
+	}
+	// A wrapper may state the flag at its top level; the text part wins where
+	// both do, since that is the object the text model is built from.
+	m.TiedEmbeddings = c.flag(root.flag(fam.tied, "tie_word_embeddings"), "tie_word_embeddings")
+	m.AttentionBias = fam.qkvBias || c.flag(false, "attention_bias", "qkv_bias", "use_qkv_bias")
+	m.OutputBias = !fam.qkvBias && fam.outputBias && c.flag(false, "attention_bias")
+	m.MLPBias = fam.mlpBias || c.flag(false, "mlp_bias")
+	m.QKNorm = fam.qkNorm || c.flag(false, "use_qk_norm")
+	m.Norms = fam.norms
+	m.NormEpsilon = c.number(1e-6, "rms_norm_eps", "layer_norm_epsilon", "norm_eps")
+	m.Activation = c.text("silu", "hidden_act", "hidden_activation")
+	m.BOSToken = -1
+	if n, ok := c.count(0, maxTokens, "bos_token_id"); ok {
+		m.BOSToken = n
+	} else if n, ok := root.count(0, maxTokens, "bos_token_id"); ok {
+		m.BOSToken = n
+	}
+	m.EOSTokens = readTokens(c)
+	if len(m.EOSTokens) == 0 {
+		m.EOSTokens = readTokens(root)
+	}
+	readRope(m, c)
+	m.DType = readDType(c, root)
+}
+
+// readTokens reads eos_token_id, which is a number or a list of them.
+func readTokens(c *config) []int {
+	_, value, ok := c.lookup("eos_token_id")
+	if !ok {
+		return nil
+	}
+	items, isList := value.([]any)
+	if !isList {
+		items = []any{value}
+	}
+	var tokens []int
+	for _, item := range items {
+		n, whole := integer(item)
+		if !whole || n < 0 {
+			c.refuse("eos_token_id", "expected token ids, got %s", show(value))
+			return nil
+		}
+		tokens = append(tokens, n)
+	}
+	return tokens
+}
+
+// readRope reads the rotary base and the kind of scaling. Since transformers 5
+// both live in rope_parameters, and there may be one such object per kind of
+// layer; the one of full attention then stands for the model.
+func readRope(m *Model, c *config) {
+	m.RopeTheta = c.number(10_000, "rope_theta", "rotary_emb_base")
+	scaling := c.object("rope_scaling")
+	if params := c.object("rope_parameters"); params != nil {
+		if full := params.object("full_attention"); full != nil {
+			params = full
+		}
+		m.RopeTheta = params.number(m.RopeTheta, "rope_theta")
+		scaling = params
+	}
+	if scaling != nil {
+		m.RopeScaling = scaling.text("", "rope_type", "type")
+		if m.RopeScaling == "default" {
+			m.RopeScaling = ""
+		}
+	}
+	c.adopt(scaling)
+}
+
+// readDType names the type of the published weights. Files that leave it out
+// are bfloat16 in practice: the field was always written until transformers 4.
+func readDType(c, root *config) string {
+	name := c.text(root.text("bfloat16", "torch_dtype", "dtype"), "torch_dtype", "dtype")
+	switch name {
+	case "bfloat16", "auto":
+		return "bf16"
+	case "float16", "half":
+		return "fp16"
+	case "float32", "float":
+		return "fp32"
+	}
+	c.refuse("torch_dtype", "%q is not one of bfloat16, float16, float32", name)
+	return ""
+}
+
+// nearFamily words a suggestion for a model_type.
+func nearFamily(kind string) string {
+	if near := Suggest(kind, slices.Sorted(maps.Keys(families))); near != "" {
+		return fmt.Sprintf(" (the nearest that is: %q)", near)
+	}
+	return ""
+}

@@ -1,0 +1,187 @@
+package profiles
+
+import (
+	"fmt"
+	"os"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/llmctl/llmctl/internal/units"
+)
+
+// LoadScenario reads a scenario file.
+func LoadScenario(path string) (*Scenario, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading scenario: %w", err)
+	}
+	s, err := ParseScenario(data)
+	if err != nil {
+		return nil, fmt.Errorf("reading scenario %s: %w", path, err)
+	}
+	return s, nil
+}
+
+// ParseScenario reads a scenario in YAML. Every key must be known; an error
+// names the line and the nearest known key. Values are checked one by one, but
+// names of models, accelerators and engines are not looked up.
+func ParseScenario(data []byte) (*Scenario, error) {
+	node, err := parseYAML(data)
+	if err != nil {
+		return nil, err
+	}
+	var s Scenario
+	if node == nil {
+		return &s, nil
+	}
+	err = readMapping(node, "a scenario",
+		key{"model", into(&s.Model, plainText)},
+		key{"accelerator", into(&s.Accelerator, plainText)},
+		key{"engine", into(&s.Engine, plainText)},
+		key{"parallel", s.Parallel.readYAML},
+		key{"workload", s.Workload.readYAML},
+		key{"slo", func(n *yaml.Node) (err error) { s.SLO, err = readSLOs(n); return err }},
+		key{"price", s.Price.readYAML},
+		key{"experiment", into(&s.Experiment, parseExperiment)},
+	)
+	if err != nil {
+		return nil, err
+	}
+	return &s, nil
+}
+
+func parseExperiment(s string) (string, error) {
+	known := []string{"none", "shared-prefix"}
+	if !slices.Contains(known, s) {
+		return "", unknown("experiment", s, known, "expected none or shared-prefix")
+	}
+	return s, nil
+}
+
+func (p *Parallel) readYAML(node *yaml.Node) error {
+	err := readMapping(node, "parallel",
+		key{"tensor", into(&p.Tensor, whole)},
+		key{"pipeline", into(&p.Pipeline, whole)},
+		key{"expert", into(&p.Expert, whole)},
+		key{"data", into(&p.Data, whole)},
+	)
+	if err != nil {
+		return err
+	}
+	return p.Validate()
+}
+
+// Validate reports the first degree that makes no sense; 0 means not said.
+func (p Parallel) Validate() error {
+	for _, d := range []struct {
+		name   string
+		degree int
+	}{{"tensor", p.Tensor}, {"pipeline", p.Pipeline}, {"expert", p.Expert}, {"data", p.Data}} {
+		if d.degree < 0 || d.degree > 4096 {
+			return fmt.Errorf("%s parallel degree %d is outside 1 to 4096", d.name, d.degree)
+		}
+	}
+	return nil
+}
+
+func (p *Price) readYAML(node *yaml.Node) error {
+	err := readMapping(node, "price", key{"usd_per_accelerator_hour", into(&p.USDPerAcceleratorHour, number)})
+	if err == nil && !(p.USDPerAcceleratorHour > 0 && p.USDPerAcceleratorHour <= 1e6) {
+		err = fmt.Errorf("usd_per_accelerator_hour %v is outside 0 to 1,000,000", p.USDPerAcceleratorHour)
+	}
+	return err
+}
+
+// readSLOs reads one objective or a list of them.
+func readSLOs(node *yaml.Node) ([]SLO, error) {
+	items := []*yaml.Node{node}
+	if node.Kind == yaml.SequenceNode {
+		items = node.Content
+	}
+	var slos []SLO
+	for _, item := range items {
+		var s SLO
+		if err := s.readYAML(follow(item)); err != nil {
+			return nil, at(item, err)
+		}
+		slos = append(slos, s)
+	}
+	return slos, nil
+}
+
+func (s *SLO) readYAML(node *yaml.Node) error {
+	clause := func(name string) key {
+		return key{name, func(n *yaml.Node) error {
+			text, err := scalar(n)
+			if err != nil {
+				return err
+			}
+			return s.set(name, text)
+		}}
+	}
+	err := readMapping(node, "slo", key{"class", into(&s.Class, parseClass)},
+		clause("ttft"), clause("tpot"), clause("e2e"), clause("ttfo"), clause("attainment"))
+	if err != nil {
+		return err
+	}
+	return s.Validate()
+}
+
+func parseClass(s string) (string, error) {
+	if !isName(s) {
+		return "", fmt.Errorf("class %q is not a name of letters, digits, - and _", s)
+	}
+	return s, nil
+}
+
+func (d *Distribution) readYAML(node *yaml.Node) (err error) {
+	if node.Kind == yaml.ScalarNode {
+		return into(d, ParseDistribution)(node)
+	}
+	if node.Kind != yaml.MappingNode || len(node.Content) != 2 {
+		return fmt.Errorf("expected tokens, or one distribution like { lognormal: { mean: 1500, p99: 8000 } }, got %s", nodeText(node))
+	}
+	kind, value := DistributionKind(node.Content[0].Value), follow(node.Content[1])
+	parameters := map[string]float64{}
+	if value.Kind == yaml.ScalarNode && kind == Fixed {
+		text, err := scalar(value)
+		if err != nil {
+			return err
+		}
+		if parameters["mean"], err = units.ParseCount(text); err != nil {
+			return err
+		}
+	} else {
+		var keys []key
+		for _, name := range []string{"mean", "stddev", "p99", "min", "max"} {
+			keys = append(keys, key{name, func(n *yaml.Node) (err error) {
+				text, err := scalar(n)
+				if err == nil {
+					parameters[name], err = units.ParseCount(text)
+				}
+				return err
+			}})
+		}
+		if err := readMapping(value, string(kind), keys...); err != nil {
+			return err
+		}
+	}
+	*d, err = newDistribution(kind, parameters)
+	return err
+}
+
+func (p *Prefix) readYAML(node *yaml.Node) error {
+	if node.Kind == yaml.ScalarNode {
+		return into(p, ParsePrefix)(node)
+	}
+	err := readMapping(node, "prefix",
+		key{"groups", into(&p.Groups, whole)},
+		key{"tokens", into(&p.Tokens, whole)},
+		key{"popularity", into(&p.Popularity, parsePopularity)},
+	)
+	if err != nil {
+		return err
+	}
+	return p.Validate()
+}

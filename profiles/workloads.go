@@ -1,0 +1,85 @@
+package profiles
+
+import (
+	"fmt"
+	"os"
+	"sync"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// WorkloadProfile is a built-in workload and the objective that goes with it.
+type WorkloadProfile struct {
+	Title    string
+	Workload Workload
+	SLO      SLO
+	Source   string
+}
+
+// UnmarshalYAML reads an entry of data/workloads.yaml.
+func (p *WorkloadProfile) UnmarshalYAML(node *yaml.Node) error {
+	return readMapping(node, "a built-in workload",
+		key{"title", into(&p.Title, plainText)},
+		key{"source", into(&p.Source, plainText)},
+		key{"workload", p.Workload.readYAML},
+		key{"slo", p.SLO.readYAML},
+	)
+}
+
+var workloadIndex = sync.OnceValue(func() []WorkloadProfile {
+	return readEmbedded[[]WorkloadProfile]("workloads.yaml")
+})
+
+// WorkloadNames returns the names of the built-in workloads.
+func WorkloadNames() []string {
+	var names []string
+	for _, p := range workloadIndex() {
+		names = append(names, p.Workload.Name)
+	}
+	return names
+}
+
+// LoadWorkload returns a built-in workload by name, or reads a YAML file of the
+// grammar that stands under `workload:` in a scenario.
+func LoadWorkload(ref string) (*Workload, error) {
+	if !isYAML(ref) {
+		return builtinWorkload(ref)
+	}
+	data, err := os.ReadFile(ref)
+	if err != nil {
+		return nil, fmt.Errorf("reading workload: %w", err)
+	}
+	w, err := ParseWorkload(data)
+	if err != nil {
+		return nil, fmt.Errorf("reading workload %s: %w", ref, err)
+	}
+	return w, nil
+}
+
+// LoadWorkloadProfile returns a built-in workload with its title, objective and
+// source.
+func LoadWorkloadProfile(name string) (*WorkloadProfile, error) {
+	for _, p := range workloadIndex() {
+		if p.Workload.Name == name {
+			return &p, nil
+		}
+	}
+	return nil, unknown("workload", name, WorkloadNames(), "expected a name from `llmctl profiles workloads` or a YAML file")
+}
+
+func builtinWorkload(name string) (*Workload, error) {
+	p, err := LoadWorkloadProfile(name)
+	if err != nil {
+		return nil, err
+	}
+	return &p.Workload, nil
+}
+
+// DefaultSLO is the objective that a workload is judged by when the user gives
+// none: that of the built-in workload of this name, else that of chat.
+func DefaultSLO(workload string) SLO {
+	if p, err := LoadWorkloadProfile(workload); err == nil {
+		return p.SLO
+	}
+	return workloadIndex()[0].SLO
+}
