@@ -1,2 +1,5 @@
-// Package limit is token buckets with reserve and settle, pure.
+// Package limit holds the token buckets behind rate limits whose cost is known
+// only afterwards: a request reserves what it may use, and settles to what it
+// did use. It is pure: time comes in as an argument, so the gateway drives it in
+// real time and the simulator in virtual time.
 package limit
