@@ -7,26 +7,29 @@ import (
 )
 
 // BenchmarkStep is one Schedule and one Complete with 256 requests decoding and
-// 1,000 waiting, prefix cache on: the hot path of the engine and the simulator.
+// 1,000 waiting: the hot path of the engine and the simulator. Requests of 512
+// prompt and 1,024 output tokens end and are replaced, so that admission is in it
+// too; the pool is full of cached blocks, so that every new block evicts one.
 func BenchmarkStep(b *testing.B) {
-	for name, tc := range map[string]struct {
-		policy Policy
-		ahead  bool
+	for _, tc := range []struct {
+		name  string
+		cfg   Config
+		ahead bool
 	}{
-		"fcfs":                {FCFS, false},
-		"priority":            {Priority, false},
-		"fcfs one step ahead": {FCFS, true},
+		{"fcfs", Config{Policy: FCFS}, false},
+		{"fcfs one step ahead", Config{Policy: FCFS}, true},
+		{"fcfs no prefix cache", Config{Policy: FCFS, DisablePrefixCache: true}, false},
+		{"priority", Config{Policy: Priority}, false},
 	} {
-		b.Run(name, func(b *testing.B) { benchmarkStep(b, tc.policy, tc.ahead) })
+		b.Run(tc.name, func(b *testing.B) { benchmarkStep(b, tc.cfg, tc.ahead) })
 	}
 }
 
-func benchmarkStep(b *testing.B, policy Policy, ahead bool) {
-	const running, queued, blockSize, window = 256, 1000, 16, 1 << 17
-	s := New(Config{
-		MaxNumSeqs: running, MaxNumBatchedTokens: 8192, MaxModelLen: window,
-		Policy: policy, ReserveFullPrompt: true,
-	}, kv.NewPool(40_000, blockSize))
+func benchmarkStep(b *testing.B, cfg Config, ahead bool) {
+	const running, queued = 256, 1000
+	cfg.MaxNumSeqs, cfg.MaxNumBatchedTokens, cfg.MaxModelLen = running, 8192, 1<<17
+	cfg.ReserveFullPrompt = true
+	s := New(cfg, kv.NewPool(40_000, 16))
 	next := ID(0)
 	add := func() {
 		next++
