@@ -1,0 +1,231 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/llmctl/llmctl/engine"
+	"github.com/llmctl/llmctl/engine/sched"
+	"github.com/llmctl/llmctl/internal/openai"
+	"github.com/llmctl/llmctl/internal/tokenizer"
+)
+
+// defaultCompletionTokens is max_tokens of a completion that names none, in
+// OpenAI's API and vLLM's.
+const defaultCompletionTokens = 16
+
+func (s *server) chat(w http.ResponseWriter, r *http.Request) {
+	var body openai.ChatRequest
+	if !s.decode(w, r, &body) {
+		return
+	}
+	if p := refusedChat(&body); p != nil {
+		p.write(w)
+		return
+	}
+	tokens, err := chatPrompt(body.Messages)
+	if err != nil {
+		refuse(w, http.StatusBadRequest, err.Error(), "messages", "")
+		return
+	}
+	s.generate(w, r, &body.Generation, tokens, true)
+}
+
+func (s *server) complete(w http.ResponseWriter, r *http.Request) {
+	var body openai.CompletionRequest
+	if !s.decode(w, r, &body) {
+		return
+	}
+	if p := refusedCompletion(&body); p != nil {
+		p.write(w)
+		return
+	}
+	tokens, err := completionPrompt(body.Prompt)
+	if err != nil {
+		refuse(w, http.StatusBadRequest, err.Error(), "prompt", "")
+		return
+	}
+	s.generate(w, r, &body.Generation, tokens, false)
+}
+
+// generate answers a request whose prompt is tokenized. Whatever ends the
+// handler, the client's leaving included, ends the context that the engine
+// watches, so nothing runs on for nobody.
+func (s *server) generate(w http.ResponseWriter, r *http.Request, g *openai.Generation, tokens []int32, chat bool) {
+	if g.Model != "" && g.Model != s.ServedModelName {
+		modelNotFound(w, g.Model)
+		return
+	}
+	defaultMax := defaultCompletionTokens
+	if chat {
+		defaultMax = 0
+	}
+	request, p := s.request(g, tokens, defaultMax)
+	if p != nil {
+		p.write(w)
+		return
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	stream, err := s.engine.Submit(ctx, request)
+	if err != nil {
+		refuseSubmit(w, err)
+		return
+	}
+	a := &answer{server: s, chat: chat, stream: stream, prompt: len(tokens), id: "cmpl-" + w.Header().Get("X-Request-Id")}
+	if chat {
+		a.id = "chat" + a.id
+	}
+	if g.Stream {
+		a.events(ctx, w, g.StreamOptions)
+	} else {
+		a.whole(ctx, w)
+	}
+}
+
+// refuseSubmit answers for a request that the engine did not take.
+func refuseSubmit(w http.ResponseWriter, err error) {
+	switch {
+	case errors.Is(err, engine.ErrQueueFull), errors.Is(err, engine.ErrClosed):
+		w.Header().Set("Retry-After", "1")
+		refuse(w, http.StatusServiceUnavailable, err.Error(), "", "overloaded")
+	case errors.Is(err, context.Canceled):
+		// The client has left; there is nobody to tell.
+	default:
+		refuse(w, http.StatusBadRequest, err.Error(), "", "")
+	}
+}
+
+func (p *problem) write(w http.ResponseWriter) {
+	refuse(w, http.StatusBadRequest, p.message, p.param, p.code)
+}
+
+// answer is one request being answered.
+type answer struct {
+	server *server
+	chat   bool
+	stream *engine.Stream
+	prompt int
+	id     string
+}
+
+// whole waits for the end and answers at once.
+func (a *answer) whole(ctx context.Context, w http.ResponseWriter) {
+	var text strings.Builder
+	for {
+		e, err := a.stream.Next(ctx)
+		if err != nil {
+			return // the client has left
+		}
+		text.WriteString(e.Text)
+		switch e.Finish {
+		case sched.Running:
+			continue
+		case sched.Stop, sched.Length:
+			reply(w, a.completion(text.String(), e))
+		case sched.Aborted:
+			refuseSubmit(w, engine.ErrClosed)
+		default:
+			refuse(w, http.StatusInternalServerError, failedMessage, "", "")
+		}
+		return
+	}
+}
+
+const failedMessage = "the engine could not run the request"
+
+func (a *answer) completion(text string, last engine.Event) openai.Completion {
+	choice := openai.Choice{FinishReason: string(last.Finish)}
+	object := "text_completion"
+	if a.chat {
+		object = "chat.completion"
+		choice.Message = &openai.Answer{Role: "assistant", Content: text}
+	} else {
+		choice.Text = &text
+	}
+	return openai.Completion{
+		ID: a.id, Object: object, Created: a.server.Now().Unix(), Model: a.server.ServedModelName,
+		Choices: []openai.Choice{choice},
+		Usage:   a.usage(last),
+	}
+}
+
+func (a *answer) usage(e engine.Event) openai.UsageReport {
+	return openai.NewUsageReport(a.prompt, e.Output, e.Cached)
+}
+
+// events streams the answer. The role comes with the first token, not before,
+// as in vLLM: until then the answer can still be an error with its own status.
+func (a *answer) events(ctx context.Context, w http.ResponseWriter, o *openai.StreamOptions) {
+	if o == nil {
+		o = &openai.StreamOptions{}
+	}
+	e, err := a.stream.Next(ctx)
+	if err != nil {
+		return // the client has left
+	}
+	if e.Finish == sched.Aborted {
+		refuseSubmit(w, engine.ErrClosed)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream; charset=utf-8")
+	h.Set("Cache-Control", "no-cache, no-transform")
+	h.Set("X-Accel-Buffering", "no")
+	out := &eventWriter{
+		encoder: openai.NewChunkEncoder(a.chat, o.IncludeUsage, a.id, a.server.Now().Unix(), a.server.ServedModelName),
+		w:       w, control: http.NewResponseController(w),
+		usage: a.usage, include: o.IncludeUsage, continuous: o.IncludeUsage && o.ContinuousUsageStats,
+	}
+	if a.chat {
+		out.role(e)
+	}
+	for err == nil {
+		out.event(e)
+		if out.err != nil || e.Finish != sched.Running {
+			return
+		}
+		e, err = a.stream.Next(ctx)
+	}
+}
+
+// tokenize is vLLM's POST /tokenize, for a prompt or a chat.
+func (s *server) tokenize(w http.ResponseWriter, r *http.Request) {
+	body := struct {
+		Prompt           *string          `json:"prompt"`
+		Messages         []openai.Message `json:"messages"`
+		AddSpecialTokens *bool            `json:"add_special_tokens"`
+		ReturnStrings    bool             `json:"return_token_strs"`
+	}{}
+	if !s.decode(w, r, &body) {
+		return
+	}
+	var tokens []int32
+	switch {
+	case body.Prompt != nil:
+		if body.AddSpecialTokens == nil || *body.AddSpecialTokens {
+			tokens = append(tokens, tokenizer.BOS)
+		}
+		tokens = tokenizer.Encode(tokens, *body.Prompt)
+	default:
+		var err error
+		if tokens, err = chatPrompt(body.Messages); err != nil {
+			refuse(w, http.StatusBadRequest, "prompt or messages is needed: "+err.Error(), "prompt", "")
+			return
+		}
+	}
+	answer := struct {
+		Count       int      `json:"count"`
+		MaxModelLen int      `json:"max_model_len"`
+		Tokens      []int32  `json:"tokens"`
+		Strings     []string `json:"token_strs,omitempty"`
+	}{Count: len(tokens), MaxModelLen: s.engine.Window(), Tokens: append([]int32{}, tokens...)}
+	if body.ReturnStrings {
+		for _, t := range tokens {
+			answer.Strings = append(answer.Strings, tokenizer.Name(t))
+		}
+	}
+	reply(w, answer)
+}
