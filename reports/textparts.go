@@ -1,0 +1,201 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/llmctl/llmctl/internal/units"
+	"github.com/llmctl/llmctl/reports/record"
+	"github.com/llmctl/llmctl/reports/stats"
+)
+
+func (p *page) slo(r *Report) {
+	s := r.SLO
+	if s == nil {
+		return
+	}
+	p.line("")
+	text := "no request counts"
+	if s.Attainment != nil {
+		text = fmt.Sprintf("%s %s of %s requests good", p.mark(s.OK), percent(*s.Attainment), units.Count(int64(s.Counted)))
+		if len(s.Objectives) == 1 {
+			text += ", target " + percent(s.Objectives[0].Target)
+		}
+		if s.GoodputRPS != nil {
+			text += ", goodput " + units.Number(*s.GoodputRPS) + "/s"
+		}
+	}
+	if s.Default {
+		text += p.paint(faint, " (default, --slo)")
+	}
+	p.field("slo", text)
+	t := Table{Indent: labelWidth, Right: []bool{false, false, false, true}}
+	for _, c := range s.Clauses {
+		share := ""
+		if c.Share != nil {
+			share = percent(*c.Share)
+		}
+		t.Rows = append(t.Rows, []string{p.mark(c.OK), c.Metric, "≤ " + units.Seconds(c.BoundS), share, c.Class})
+	}
+	t.WriteTo(&p.out) //nolint:errcheck // a buffer
+}
+
+// histograms draws each metric as one line of blocks, on a logarithmic scale
+// from its minimum to its maximum.
+func (p *page) histograms(r *Report) {
+	rows := [][]string{}
+	for _, m := range r.rows() {
+		if b := r.Histograms[m.key]; b != nil && m.dist.N > 1 && m.dist.Max > m.dist.Min {
+			rows = append(rows, []string{fmt.Sprintf("%-*s", labelWidth-2, m.name), units.Seconds(b.Min), blocks(b.Counts), units.Seconds(b.Max)})
+		}
+	}
+	if len(rows) == 0 {
+		return
+	}
+	p.line("")
+	Table{Rows: rows, Right: []bool{false, true}}.WriteTo(&p.out) //nolint:errcheck // a buffer
+}
+
+// eighths are the block characters from empty to full.
+var eighths = []rune(" ▁▂▃▄▅▆▇█")
+
+// blocks draws counts as columns; a count that is not 0 is never blank.
+func blocks(counts []int) string {
+	highest := max(slices.Max(counts), 1)
+	var b strings.Builder
+	for _, n := range counts {
+		level := n * (len(eighths) - 1) / highest
+		if n > 0 {
+			level = max(level, 1)
+		}
+		b.WriteRune(eighths[level])
+	}
+	return b.String()
+}
+
+// target is what is known about the other side: cache, queue, money.
+func (p *page) target(r *Report) {
+	p.line("")
+	if c := r.PrefixCache; c != nil {
+		from := map[string]string{"usage": "usage of each request", "server": "the server's counters"}[c.Source]
+		p.field("cache", fmt.Sprintf("%s of the prompt tokens came from the prefix cache (by %s)", percent(c.HitRate), from))
+	}
+	if s := r.Server; s != nil {
+		var parts []string
+		for _, g := range []struct {
+			name  string
+			gauge *Gauge
+			text  func(float64) string
+		}{{"queue", s.Queue, units.Number}, {"running", s.Running, units.Number}, {"KV usage", s.KVUsage, percent}} {
+			if g.gauge != nil {
+				parts = append(parts, fmt.Sprintf("%s mean %s max %s", g.name, g.text(g.gauge.Mean), g.text(g.gauge.Max)))
+			}
+		}
+		if s.Preemptions != nil {
+			parts = append(parts, count(int(*s.Preemptions), "preemption"))
+		}
+		if len(parts) > 0 {
+			p.field("server", strings.Join(parts, ", "))
+		}
+	}
+	if c := r.Cost; c != nil {
+		parts := []string{"$" + units.Number(c.USDPerHour) + " per hour"}
+		for _, price := range []struct {
+			v    *float64
+			name string
+		}{{c.USDPer1MOutput, "per 1M output tokens"}, {c.USDPer1MTotal, "per 1M total tokens"}, {c.USDPer1MOutputGoodput, "per 1M output tokens within the SLO"}} {
+			if price.v != nil {
+				parts = append(parts, "$"+units.Number(*price.v)+" "+price.name)
+			}
+		}
+		p.field("cost", strings.Join(parts, ", "))
+	}
+}
+
+func (p *page) client(r *Report) {
+	c := r.Client
+	var parts []string
+	if c.CPUFraction != nil {
+		parts = append(parts, "CPU "+percent(*c.CPUFraction))
+	}
+	if r.Lag != nil {
+		parts = append(parts, fmt.Sprintf("lag p99 %s (limit %s)", units.Seconds(r.Lag.P99), units.Seconds(*c.LagLimitS)))
+	}
+	if c.GCPauseP99S > 0 {
+		parts = append(parts, "GC pause p99 "+units.Seconds(c.GCPauseP99S))
+	}
+	if len(parts) == 0 {
+		return
+	}
+	trusted := !c.Limited
+	p.field("client", p.mark(&trusted)+" "+strings.Join(parts, ", "))
+}
+
+func (p *page) asserts(r *Report) {
+	label := "asserts"
+	for _, a := range r.Asserts {
+		text := a.Text + ": " + a.Reason
+		if a.Value != nil {
+			text = a.Text + p.paint(faint, " measured "+a.measured())
+		}
+		p.field(label, p.mark(&a.OK)+" "+text)
+		label = ""
+	}
+}
+
+// measured is the value of an assertion in the unit of its metric.
+func (a AssertResult) measured() string {
+	parsed, err := ParseAssert(a.Text)
+	if err != nil || a.Value == nil {
+		return ""
+	}
+	switch parsed.kind {
+	case timeValue:
+		return units.Seconds(*a.Value)
+	case shareValue:
+		return percent(*a.Value)
+	case rateValue:
+		return units.Number(*a.Value) + "/s"
+	case moneyValue:
+		return "$" + units.Number(*a.Value)
+	default:
+		return units.Number(*a.Value)
+	}
+}
+
+func (p *page) warnings(r *Report) {
+	label := "warnings"
+	for _, w := range r.Warnings {
+		p.field(label, p.paint(yellow, "!")+" "+w.Text)
+		label = ""
+	}
+}
+
+// failures lists the classes of failed requests, the most frequent first, at
+// most limit of them.
+func failures(classes map[record.Failure]int, limit int) string {
+	names := slices.SortedFunc(maps.Keys(classes), func(a, b record.Failure) int {
+		return cmp.Or(classes[b]-classes[a], strings.Compare(string(a), string(b)))
+	})
+	var parts []string
+	for i, name := range names {
+		if i == limit {
+			parts = append(parts, "…")
+			break
+		}
+		parts = append(parts, fmt.Sprintf("%s %s", units.Count(int64(classes[name])), name))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// percentileOf reads one named percentile of a distribution, nil without one.
+func percentileOf(d *stats.Dist, pick func(*stats.Dist) float64) *float64 {
+	if d == nil {
+		return nil
+	}
+	v := pick(d)
+	return &v
+}
