@@ -1,0 +1,61 @@
+package profiles
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Suggest returns the known name nearest to name, or "" when none is near. A
+// name is near when at most a third of its letters, and at least two, would
+// have to change; a known name that contains it counts as near as well.
+func Suggest(name string, known []string) string {
+	want := strings.ToLower(name)
+	best, bestDistance := "", max(2, len(want)/3)+1
+	for _, candidate := range known {
+		if d := editDistance(want, strings.ToLower(candidate)); d < bestDistance {
+			best, bestDistance = candidate, d
+		}
+	}
+	if best != "" || len(want) < 3 {
+		return best
+	}
+	for _, candidate := range known {
+		if strings.Contains(strings.ToLower(candidate), want) {
+			return candidate
+		}
+	}
+	return ""
+}
+
+// unknown words the error for a name that is not among known.
+func unknown(kind, name string, known []string, hint string) error {
+	if near := Suggest(name, known); near != "" {
+		return fmt.Errorf("unknown %s %q, did you mean %q?", kind, name, near)
+	}
+	return fmt.Errorf("unknown %s %q, %s", kind, name, hint)
+}
+
+// editDistance is the Levenshtein distance with transpositions of neighbours
+// counted as one edit (optimal string alignment).
+func editDistance(a, b string) int {
+	s, t := []rune(a), []rune(b)
+	older, previous, current := make([]int, len(t)+1), make([]int, len(t)+1), make([]int, len(t)+1)
+	for j := range previous {
+		previous[j] = j
+	}
+	for i := 1; i <= len(s); i++ {
+		current[0] = i
+		for j := 1; j <= len(t); j++ {
+			cost := 1
+			if s[i-1] == t[j-1] {
+				cost = 0
+			}
+			current[j] = min(previous[j]+1, current[j-1]+1, previous[j-1]+cost)
+			if i > 1 && j > 1 && s[i-1] == t[j-2] && s[i-2] == t[j-1] {
+				current[j] = min(current[j], older[j-2]+1)
+			}
+		}
+		older, previous, current = previous, current, older
+	}
+	return previous[len(t)]
+}
