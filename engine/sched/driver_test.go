@@ -35,6 +35,7 @@ type driver struct {
 	inFlight []flight
 	prompts  map[ID]int
 	tokens   map[ID]*[]int // what the executor has: prompt and sampled tokens
+	hashes   map[ID]func(int) kv.Hash
 	memory   map[kv.Block][]uint64
 	computed map[ID]int // tokens that ran, over all entries
 	saved    map[ID]int // tokens that admissions skipped thanks to the cache
@@ -48,6 +49,7 @@ func newDriver(cfg Config, blocks, blockSize, ahead int) *driver {
 		stopAfter: map[ID]int{},
 		prompts:   map[ID]int{},
 		tokens:    map[ID]*[]int{},
+		hashes:    map[ID]func(int) kv.Hash{},
 		memory:    map[kv.Block][]uint64{},
 		computed:  map[ID]int{},
 		saved:     map[ID]int{},
@@ -92,6 +94,7 @@ func (d *driver) try(req Request, prompt []int, salt uint64) error {
 		return err
 	}
 	d.tokens[req.ID], d.prompts[req.ID] = &tokens, len(prompt)
+	d.hashes[req.ID] = req.Hash
 	return nil
 }
 
@@ -138,6 +141,9 @@ func (d *driver) schedule(t tester) *Batch {
 		if e.Admitted {
 			d.saved[e.ID] += e.Start
 		}
+		if got := b.Entries[i].Blocks; cap(got) != len(got) {
+			t.Fatalf("an executor that appends to the table of entry %d writes into the scheduler's", i)
+		}
 		if want := kv.BlocksFor(e.Start+e.Tokens, d.s.pool.BlockSize()); e.Tokens < 1 || len(e.Blocks) != want {
 			t.Fatalf("entry %+v should have %d blocks", *e, want)
 		}
@@ -169,7 +175,33 @@ func (d *driver) complete(t tester) []Finished {
 		d.finished[fin.ID] = fin
 	}
 	d.check(t)
+	if len(d.inFlight) == 0 && d.s.pool.Cached() > 0 {
+		d.checkCache(t)
+	}
 	return done
+}
+
+// checkCache requires that every cached block of every sequence holds what its
+// hash promises. It is true only while no batch is in flight, because blocks are
+// offered when they are scheduled.
+func (d *driver) checkCache(t tester) {
+	t.Helper()
+	size := d.s.pool.BlockSize()
+	for id, hash := range d.hashes {
+		content := uint64(1)
+		for p, token := range *d.tokens[id] {
+			content = mix(content, token)
+			if (p+1)%size != 0 {
+				continue
+			}
+			at := func(int) kv.Hash { return hash(p / size) }
+			for _, b := range d.s.pool.Match(nil, at, 1) {
+				if d.memory[b] == nil || d.memory[b][size-1] != content {
+					t.Fatalf("block %d is cached for position %d of request %d, whose content it does not hold", b, p, id)
+				}
+			}
+		}
+	}
 }
 
 // run executes one entry on the remembered memory.

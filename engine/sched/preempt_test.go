@@ -109,6 +109,27 @@ func TestPriorityOrder(t *testing.T) {
 	}
 }
 
+// TestPriorityVictim: the worst priority loses its blocks, among equals the
+// latest arrival, whatever the order in which they were added or admitted.
+func TestPriorityVictim(t *testing.T) {
+	d := newDriver(Config{MaxNumSeqs: 8, MaxNumBatchedTokens: 64, MaxModelLen: 8, Policy: Priority}, 10, 1, 0)
+	for _, req := range []Request{
+		{ID: 1, Priority: 3, Arrival: 9}, {ID: 2, Priority: 3, Arrival: 5}, {ID: 3, Priority: 1, Arrival: 20},
+	} {
+		req.Prompt, req.MaxTokens = 2, 6
+		d.add(t, req)
+		d.step(t)
+	}
+	var preempted []ID
+	for b := d.step(t); len(preempted) < 2; b = d.step(t) {
+		preempted = append(preempted, b.Preempted...)
+	}
+	if diff := cmp.Diff([]ID{1, 2}, preempted); diff != "" {
+		t.Errorf("preempted (-want +got):\n%s", diff)
+	}
+	d.drain(t, 100)
+}
+
 // TestOlderNewcomerDoesNotDisplacePreempted: at equal priority a preempted
 // request resumes before one that has never run, even an older one
 // (vllm#41951).
@@ -157,18 +178,19 @@ func TestPriorityVictimGivesItsTokensBack(t *testing.T) {
 // step in which it lost its entry are not offered to anybody.
 func TestLostEntryIsNotCached(t *testing.T) {
 	d := newDriver(Config{
-		MaxNumSeqs: 8, MaxNumBatchedTokens: 64, MaxModelLen: 12,
+		MaxNumSeqs: 8, MaxNumBatchedTokens: 64, MaxModelLen: 16,
 		LongPrefillTokenThreshold: 4, Policy: Priority,
-	}, 7, 2, 0)
-	d.add(t, Request{ID: 1, Prompt: 11, MaxTokens: 1, Priority: 9})
+	}, 9, 2, 0)
+	d.add(t, Request{ID: 1, Prompt: 13, MaxTokens: 1, Priority: 9})
+	d.step(t) // 2 blocks
 	d.add(t, Request{ID: 2, Prompt: 4, MaxTokens: 2})
-	d.step(t)      // 2 and 2 blocks
+	d.step(t)      // 4 and 2 blocks
 	b := d.step(t) // 1 takes the last two, 2 needs one
-	if !slices.Equal(b.Preempted, []ID{1}) {
-		t.Fatalf("preempted %v, want 1", b.Preempted)
+	if diff := cmp.Diff([][3]int{{2, 4, 1}}, shape(b)); diff != "" || !slices.Equal(b.Preempted, []ID{1}) {
+		t.Fatalf("preempted %v, entries (-want +got):\n%s", b.Preempted, diff)
 	}
-	if got := d.s.pool.Cached(); got != 4 {
-		t.Errorf("%d blocks are cached, want 4: two of each request's first step", got)
+	if got := d.s.pool.Cached(); got != 6 {
+		t.Errorf("%d blocks are cached, want 6: those of the steps that ran", got)
 	}
 	d.drain(t, 50)
 }
@@ -178,8 +200,8 @@ func TestLostEntryIsNotCached(t *testing.T) {
 func TestFirstInListPreemptsItself(t *testing.T) {
 	d := newDriver(Config{MaxNumSeqs: 8, MaxNumBatchedTokens: 64, MaxModelLen: 6, Policy: Priority}, 7, 1, 0)
 	d.add(t, Request{ID: 1, Prompt: 2, MaxTokens: 4, Priority: 9})
-	d.add(t, Request{ID: 2, Prompt: 2, MaxTokens: 4})
 	d.step(t)
+	d.add(t, Request{ID: 2, Prompt: 3, MaxTokens: 3})
 	d.step(t) // all 6 blocks
 	b := d.step(t)
 	if diff := cmp.Diff([][3]int{{2, 3, 1}}, shape(b)); diff != "" || !slices.Equal(b.Preempted, []ID{1}) {
