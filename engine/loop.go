@@ -18,6 +18,7 @@ func (e *Engine) loop() {
 			return
 		}
 		batch := e.sched.Schedule(e.now())
+		e.refresh()
 		if batch == nil {
 			<-e.wake
 			continue
@@ -49,8 +50,15 @@ func (e *Engine) admit() (closing bool) {
 		}
 	}
 	e.left = e.left[:0]
-	e.stats.Stats = e.sched.Stats()
 	return e.closing
+}
+
+// refresh publishes the scheduler's gauges and counters, before a step as well
+// as after it, since a step can be long.
+func (e *Engine) refresh() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.stats.Stats = e.sched.Stats()
 }
 
 // run executes one batch and hands out what came of it.

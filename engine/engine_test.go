@@ -1,0 +1,341 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llmctl/llmctl/engine/model"
+	"github.com/llmctl/llmctl/engine/sched"
+	"github.com/llmctl/llmctl/internal/tokenizer"
+	"github.com/llmctl/llmctl/profiles"
+)
+
+// bytesOf are tokens for a text, one per byte.
+func bytesOf(text string) (tokens []int32) {
+	for _, b := range []byte(text) {
+		tokens = append(tokens, 8+int32(b))
+	}
+	return tokens
+}
+
+func TestHowRequestsEnd(t *testing.T) {
+	eos := []int32{tokenizer.EOS}
+	for _, c := range []struct {
+		name    string
+		says    []int32
+		request Request
+		want    outcome
+	}{
+		{"length", bytesOf("abcdef"), Request{MaxTokens: 3}, outcome{Text: "abc", Output: 3, Finish: sched.Length}},
+		{"end of sequence", slices.Concat(bytesOf("ab"), eos), Request{MaxTokens: 9}, outcome{Text: "ab", Output: 3, Finish: sched.Stop}},
+		{"end of sequence as the last token allowed", slices.Concat(bytesOf("ab"), eos), Request{MaxTokens: 3}, outcome{Text: "ab", Output: 3, Finish: sched.Stop}},
+		{"end of sequence first", eos, Request{MaxTokens: 3}, outcome{Text: "", Output: 1, Finish: sched.Stop}},
+		{"end of sequence ignored", slices.Concat(bytesOf("a"), eos, bytesOf("b")), Request{MaxTokens: 3, IgnoreEOS: true}, outcome{Text: "ab", Output: 3, Finish: sched.Length}},
+		{"stop string over tokens", bytesOf("abcdef"), Request{MaxTokens: 9, Stop: []string{"cd"}}, outcome{Text: "ab", Output: 4, Finish: sched.Stop}},
+		{"stop string before min_tokens", bytesOf("abxab"), Request{MaxTokens: 9, MinTokens: 3, Stop: []string{"ab"}}, outcome{Text: "abx", Output: 5, Finish: sched.Stop}},
+		{"held text comes when the limit ends it", bytesOf("abc"), Request{MaxTokens: 3, Stop: []string{"cd"}}, outcome{Text: "abc", Output: 3, Finish: sched.Length}},
+		{"window", bytesOf("abc"), Request{MaxTokens: 300}, outcome{Output: 255, Finish: sched.Length}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e := startFor(t, Config{Executor: says(c.says...)})
+			c.request.Tokens = []int32{tokenizer.BOS}
+			got := collect(t, submit(t, e, c.request))
+			got.Parts = nil
+			if c.name == "window" {
+				got.Text = ""
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestMinTokensForbidsTheEnd uses a real sampler: the model would end the text
+// at once if it might.
+func TestMinTokensForbidsTheEnd(t *testing.T) {
+	var forbidden [][]int32
+	e := startFor(t, Config{Executor: script{func(q *model.Sequence) int32 {
+		forbidden = append(forbidden, q.Forbidden)
+		if slices.Contains(q.Forbidden, tokenizer.EOS) {
+			return tokenizer.Size - 1
+		}
+		return tokenizer.EOS
+	}}})
+	got := collect(t, submit(t, e, Request{Tokens: []int32{0}, MaxTokens: 9, MinTokens: 4}))
+	if got.Output != 5 || got.Finish != sched.Stop {
+		t.Errorf("got %d tokens, %s; want 5, stop", got.Output, got.Finish)
+	}
+	want := [][]int32{{tokenizer.EOS}, {tokenizer.EOS}, {tokenizer.EOS}, {tokenizer.EOS}, nil}
+	if diff := cmp.Diff(want, forbidden); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestAbortFreesBlocks abandons a request at every moment of its life and
+// expects all blocks free, and the others served.
+func TestAbortFreesBlocks(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		steps int // that run before the client leaves
+		queue bool
+	}{
+		{"while queued", 1, true},
+		{"in the first prefill chunk", 0, false},
+		{"in a later prefill chunk", 2, false},
+		{"in decode", 8, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := newGate()
+				e := start(t, Config{Executor: g, Sched: sched.Config{MaxNumSeqs: 1, MaxNumBatchedTokens: 16, MaxModelLen: 256}})
+				defer e.Close()
+				defer g.release()
+				ctx, leave := context.WithCancel(context.Background())
+				defer leave()
+				if c.queue {
+					submit(t, e, Request{Tokens: words(100, 1), MaxTokens: 50})
+				}
+				stream, err := e.Submit(ctx, Request{Tokens: words(100, 2), MaxTokens: 100})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for range c.steps {
+					<-g.arrived
+					g.step()
+				}
+				<-g.arrived
+				synctest.Wait()
+				if s := e.Stats(); s.Usage == 0 || c.queue != (s.Waiting == 1) {
+					t.Fatalf("before leaving: usage %v, %d waiting", s.Usage, s.Waiting)
+				}
+				leave()
+				synctest.Wait() // the loop is in the step; the abort is queued
+				g.release()
+				last := Event{}
+				for {
+					event, err := stream.Next(context.Background())
+					if err == io.EOF {
+						break
+					}
+					last = event
+				}
+				if last.Finish != sched.Aborted {
+					t.Errorf("the stream ended with %q, want abort", last.Finish)
+				}
+				synctest.Wait() // the loop is idle
+				s := e.Stats()
+				if s.Usage != 0 || s.Running != 0 || s.Waiting != 0 {
+					t.Errorf("after leaving: usage %v, %d running, %d waiting", s.Usage, s.Running, s.Waiting)
+				}
+				if s.Finished[sched.Aborted] != 1 {
+					t.Errorf("%d requests count as aborted, want 1", s.Finished[sched.Aborted])
+				}
+				if err := e.sched.CheckIntegrity(); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// TestAbortTakesEffectAtTheNextTurn: the step in flight is the last that an
+// abandoned request is part of.
+func TestAbortTakesEffectAtTheNextTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate()
+		e := start(t, Config{Executor: g})
+		defer e.Close()
+		defer g.release()
+		submit(t, e, Request{Tokens: []int32{0}, MaxTokens: 100})
+		ctx, leave := context.WithCancel(context.Background())
+		if _, err := e.Submit(ctx, Request{Tokens: []int32{0, 0}, MaxTokens: 100}); err != nil {
+			t.Fatal(err)
+		}
+		<-g.arrived
+		g.step()
+		if n := len(<-g.arrived); n != 2 {
+			t.Fatalf("%d sequences run, want 2", n)
+		}
+		leave()
+		synctest.Wait()
+		g.step()
+		if n := len(<-g.arrived); n != 1 {
+			t.Errorf("%d sequences run after one left, want 1", n)
+		}
+	})
+}
+
+func TestSlowReaderHoldsNobodyUp(t *testing.T) {
+	e := startFor(t, Config{Executor: says()})
+	slow := submit(t, e, Request{Tokens: []int32{0}, MaxTokens: 200})
+	if got := collect(t, submit(t, e, Request{Tokens: []int32{0}, MaxTokens: 250})); got.Output != 250 {
+		t.Fatalf("the other request got %d tokens, want 250", got.Output)
+	}
+	if got := collect(t, slow); got.Output != 200 {
+		t.Errorf("the slow reader got %d tokens, want 200", got.Output)
+	}
+}
+
+func TestCloseEndsEveryStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate()
+		e := start(t, Config{Executor: g, Sched: sched.Config{MaxNumSeqs: 1, MaxNumBatchedTokens: 16, MaxModelLen: 256}})
+		running := submit(t, e, Request{Tokens: []int32{0}, MaxTokens: 200})
+		queued := submit(t, e, Request{Tokens: []int32{0}, MaxTokens: 200})
+		<-g.arrived
+		closed := make(chan struct{})
+		go func() { defer close(closed); e.Close() }()
+		synctest.Wait()
+		if !e.Closed() {
+			t.Error("Close has begun and Closed is false")
+		}
+		g.release()
+		<-closed
+		for name, s := range map[string]*Stream{"running": running, "queued": queued} {
+			if got := collect(t, s); got.Finish != sched.Aborted {
+				t.Errorf("the %s request ended with %q, want abort", name, got.Finish)
+			}
+		}
+		if _, err := e.Submit(t.Context(), Request{Tokens: []int32{0}, MaxTokens: 1}); !errors.Is(err, ErrClosed) {
+			t.Errorf("submitting to a closed engine: %v, want ErrClosed", err)
+		}
+	})
+}
+
+// failing is an executor whose first step fails.
+type failing struct {
+	script
+	failed bool
+}
+
+func (f *failing) Execute(s []*model.Sequence) error {
+	if !f.failed {
+		f.failed = true
+		return errors.New("out of memory")
+	}
+	return f.script.Execute(s)
+}
+
+func TestAFailedStepEndsRequestsAndForgetsTheCache(t *testing.T) {
+	e := startFor(t, Config{Executor: &failing{script: says()}})
+	prompt := words(40, 1)
+	if got := collect(t, submit(t, e, Request{Tokens: prompt, MaxTokens: 5})); got.Finish != sched.Failed {
+		t.Fatalf("got %q, want error", got.Finish)
+	}
+	got := collect(t, submit(t, e, Request{Tokens: prompt, MaxTokens: 5}))
+	if got.Finish != sched.Length || got.Cached != 0 {
+		t.Errorf("after the failure: %q with %d cached tokens, want length with 0", got.Finish, got.Cached)
+	}
+}
+
+func TestQueueLimit(t *testing.T) {
+	g := newGate()
+	e := start(t, Config{Executor: g, MaxQueue: 2, Sched: sched.Config{MaxNumSeqs: 1, MaxNumBatchedTokens: 16, MaxModelLen: 256}})
+	defer e.Close()
+	defer g.release()
+	request := Request{Tokens: []int32{0}, MaxTokens: 5}
+	for range 3 {
+		submit(t, e, request)
+	}
+	if _, err := e.Submit(context.Background(), request); !errors.Is(err, ErrQueueFull) {
+		t.Errorf("the fourth request: %v, want ErrQueueFull", err)
+	}
+}
+
+func TestSubmitRefuses(t *testing.T) {
+	e := startFor(t, Config{Executor: says()})
+	valid := Request{Tokens: []int32{0}, MaxTokens: 5}
+	for _, c := range []struct {
+		name   string
+		change func(*Request)
+	}{
+		{"no prompt", func(r *Request) { r.Tokens = nil }},
+		{"no output", func(r *Request) { r.MaxTokens = 0 }},
+		{"negative minimum", func(r *Request) { r.MinTokens = -1 }},
+		{"minimum over maximum", func(r *Request) { r.MinTokens = 6 }},
+		{"negative temperature", func(r *Request) { r.Sampling.Temperature = -1 }},
+		{"top_p over 1", func(r *Request) { r.Sampling.TopP = 1.1 }},
+		{"min_p below 0", func(r *Request) { r.Sampling.MinP = -0.1 }},
+		{"negative top_k", func(r *Request) { r.Sampling.TopK = -2 }},
+		{"empty stop", func(r *Request) { r.Stop = []string{""} }},
+		{"prompt fills the window", func(r *Request) { r.Tokens = make([]int32, 256) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := valid
+			c.change(&r)
+			if _, err := e.Submit(context.Background(), r); err == nil {
+				t.Error("no error")
+			}
+		})
+	}
+	if _, err := e.Submit(context.Background(), valid); err != nil {
+		t.Errorf("a valid request: %v", err)
+	}
+}
+
+func TestStatsOfOneRequest(t *testing.T) {
+	var now atomic.Int64
+	clock := func() time.Duration { return time.Duration(now.Add(int64(time.Millisecond))) }
+	e := start(t, Config{Executor: says(), Now: clock})
+	collect(t, submit(t, e, Request{Tokens: words(20, 1), MaxTokens: 5}))
+	collect(t, submit(t, e, Request{Tokens: words(20, 1), MaxTokens: 1}))
+	e.Close()
+	s := e.Stats()
+	type counts struct {
+		Prompt, Cached, Generated      int64
+		TTFT, Gaps, PerToken, Finished uint64
+		PromptSum, OutputSum, StepSum  float64
+		Lengths                        int64
+	}
+	got := counts{
+		s.Prompt, s.Cached, s.Generated, total(s.TTFT), total(s.InterToken), total(s.PerOutputToken), total(s.E2E),
+		s.PromptTokens.Sum, s.OutputTokens.Sum, s.StepTokens.Sum, s.Finished[sched.Length],
+	}
+	// 20 prompt tokens, 4 decoded ones; then 4 prompt tokens that were not cached.
+	want := counts{40, 16, 6, 2, 4, 1, 2, 40, 6, 28, 2}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if sum := s.Queue.Sum + s.Prefill.Sum + s.Decode.Sum; sum > s.E2E.Sum || s.Prefill.Sum <= 0 || s.Decode.Sum <= 0 {
+		t.Errorf("queue %v, prefill %v, decode %v do not add up to at most %v", s.Queue.Sum, s.Prefill.Sum, s.Decode.Sum, s.E2E.Sum)
+	}
+}
+
+func total(h Histogram) (n uint64) {
+	for _, c := range h.Counts {
+		n += c
+	}
+	return n
+}
+
+func TestNewRefuses(t *testing.T) {
+	small := tiny()
+	small.VocabSize = 100
+	for _, c := range []struct {
+		name   string
+		config Config
+	}{
+		{"a vocabulary without the words", Config{Model: small}},
+		{"an unsupported model", Config{Model: profiles.Model{Name: "empty"}}},
+		{"a window beyond the model", Config{Sched: sched.Config{MaxModelLen: 5000}}},
+		{"no room for a block", Config{KVBytes: 10}},
+		{"absurd memory", Config{Blocks: 1 << 40}},
+		{"negative blocks", Config{Blocks: -1}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if e, err := New(c.config); err == nil {
+				e.Close()
+				t.Error("no error")
+			}
+		})
+	}
+}
