@@ -2,7 +2,6 @@ package loadgen
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -47,14 +46,17 @@ func (x *exchange) read(ctx context.Context, body io.Reader) {
 		}
 		a.received += n
 		a.decoder.Push(buffer[:n])
-		if err == io.EOF {
+		x.drain(now)
+		if err == io.EOF && !a.done && x.record.Failure == "" {
 			a.decoder.End()
 			a.ended = true
-			x.record.Closed = record.At(now)
+			x.drain(now)
+			if !a.done {
+				x.record.Closed = record.At(now)
+			}
 		}
-		x.drain(now)
 	}
-	if errors.Is(err, io.EOF) {
+	if err == io.EOF {
 		err = nil
 	}
 	x.conclude(ctx, err)

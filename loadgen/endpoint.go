@@ -55,12 +55,3 @@ func (e endpoint) generate(api API) string {
 	}
 	return e.root.String() + "/v1/chat/completions"
 }
-
-// address is host:port to connect to.
-func (e endpoint) address() string {
-	port := e.root.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[e.root.Scheme]
-	}
-	return joinHostPort(e.root.Hostname(), port)
-}

@@ -54,5 +54,3 @@ func newTransport(env environment) *http.Transport {
 		MaxResponseHeaderBytes: 1 << 20,
 	}
 }
-
-func joinHostPort(host, port string) string { return net.JoinHostPort(host, port) }
