@@ -54,15 +54,15 @@ func (c *collector) arrive(at time.Duration, tokens float64) {
 // in proportion to the tokens of each event when all are known (counted), else
 // evenly. Without N the events' own counts stand, or one token each.
 func weights(r *record.Record) (counted bool, perEvent, perToken float64) {
-	events, sum := 0, 0
-	counted = true
-	for _, count := range r.Chunks.All() {
-		n, known := count.Value()
-		counted = counted && known
-		sum += n
-		events++
-		if !known {
-			break
+	sum := 0
+	if _, counted = r.FirstTokens(); counted {
+		for _, count := range r.Chunks.All() {
+			n, known := count.Value()
+			if !known {
+				counted = false
+				break
+			}
+			sum += n
 		}
 	}
 	counted = counted && sum > 0

@@ -265,13 +265,13 @@ func TestTimelineAgreesWithNaive(t *testing.T) {
 		for i, bin := range tl.bins {
 			sum += bin.step
 			tokens += bin.output
-			start := time.Duration(i) * tl.width
+			start := time.Duration(i) * tl.width()
 			want := 0.0
 			for _, s := range spans {
-				want += float64(max(0, min(s.to, start+tl.width)-max(s.from, start))) / float64(tl.width)
+				want += float64(max(0, min(s.to, start+tl.width())-max(s.from, start))) / float64(tl.width())
 			}
 			if got := bin.part + sum; math.Abs(got-want) > 1e-6 {
-				t.Fatalf("bin %d of %v: %v in flight, want %v", i, tl.width, got, want)
+				t.Fatalf("bin %d of %v: %v in flight, want %v", i, tl.width(), got, want)
 			}
 		}
 		if tokens != float64(2*len(spans)) {

@@ -82,12 +82,29 @@ func (p *page) line(s string) { p.out.WriteString(strings.TrimRight(s, " ") + "\
 // field writes a label and a text that is wrapped beside it.
 func (p *page) field(label, text string) {
 	p.out.WriteString(p.paint(faint, label) + strings.Repeat(" ", max(labelWidth-ansi.StringWidth(label), 1)))
-	for i, line := range strings.Split(ansi.Wordwrap(text, p.width-labelWidth, " "), "\n") {
+	for i, line := range wrap(text, p.width-labelWidth) {
 		if i > 0 {
 			p.out.WriteString(strings.Repeat(" ", labelWidth))
 		}
 		p.line(line)
 	}
+}
+
+// wrap breaks text between words, and only there: a flag or a number with its
+// unit's hyphen is not cut. Styles count for nothing.
+func wrap(text string, width int) (lines []string) {
+	line := ""
+	for _, word := range strings.Split(text, " ") {
+		if line != "" && ansi.StringWidth(line)+1+ansi.StringWidth(word) > width {
+			lines, line = append(lines, line), word
+			continue
+		}
+		if line != "" || word == "" {
+			line += " "
+		}
+		line += word
+	}
+	return append(lines, line)
 }
 
 // mark is ✓ or ✗, or · where nothing can be said.
@@ -124,16 +141,14 @@ func (p *page) asked(r *Report) {
 	if r.Target.Model != "" {
 		title += " of " + r.Target.Model
 	}
-	if r.Target.Bundled {
-		title += ", bundled gateway and engine"
-		if r.Target.Device != "" {
-			title += " on " + r.Target.Device
-		}
-	}
 	if r.Target.Endpoint != "" {
 		title += " at " + r.Target.Endpoint
 	}
-	p.field("run", p.paint(bold, title))
+	title = p.paint(bold, title)
+	if r.Target.Bundled {
+		title += strings.TrimRight(" (bundled stack, "+r.Target.Device, ", ") + ")"
+	}
+	p.field("run", title)
 	if r.Asked != "" {
 		p.field("asked", r.Asked)
 	}
@@ -214,7 +229,7 @@ func (p *page) lengths(r *Report) {
 		}
 		text := fmt.Sprintf("%s mean %s p50 %s", l.name, units.Number(*l.v.Mean), units.Number(*l.v.P50))
 		if l.v.AskedMean != nil {
-			text += fmt.Sprintf(" (asked %s and %s)", units.Number(*l.v.AskedMean), units.Number(*l.v.AskedP50))
+			text += fmt.Sprintf(" (asked %s, %s)", units.Number(*l.v.AskedMean), units.Number(*l.v.AskedP50))
 		}
 		parts = append(parts, text)
 	}
@@ -223,7 +238,7 @@ func (p *page) lengths(r *Report) {
 	}
 	text := strings.Join(parts, "; ")
 	if r.Tokens.Source != "" {
-		text += "; counted from " + r.Tokens.Source
+		text += "; by " + r.Tokens.Source
 	}
 	p.field("tokens", text)
 }

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/llmctl/llmctl/internal/units"
@@ -20,7 +22,7 @@ func (p *page) slo(r *Report) {
 	p.line("")
 	text := "no request counts"
 	if s.Attainment != nil {
-		text = fmt.Sprintf("%s %s of %s requests good", p.mark(s.OK), percent(*s.Attainment), units.Count(int64(s.Counted)))
+		text = fmt.Sprintf("%s %s of %s good", p.mark(s.OK), percent(*s.Attainment), count(s.Counted, "request"))
 		if len(s.Objectives) == 1 {
 			text += ", target " + percent(s.Objectives[0].Target)
 		}
@@ -80,8 +82,8 @@ func blocks(counts []int) string {
 func (p *page) target(r *Report) {
 	p.line("")
 	if c := r.PrefixCache; c != nil {
-		from := map[string]string{"usage": "usage of each request", "server": "the server's counters"}[c.Source]
-		p.field("cache", fmt.Sprintf("%s of the prompt tokens came from the prefix cache (by %s)", percent(c.HitRate), from))
+		from := map[string]string{"usage": "usage", "server": "the server's counters"}[c.Source]
+		p.field("cache", fmt.Sprintf("%s of prompt tokens from the prefix cache, by %s", percent(c.HitRate), from))
 	}
 	if s := r.Server; s != nil {
 		var parts []string
@@ -101,18 +103,31 @@ func (p *page) target(r *Report) {
 			p.field("server", strings.Join(parts, ", "))
 		}
 	}
-	if c := r.Cost; c != nil {
-		parts := []string{"$" + units.Number(c.USDPerHour) + " per hour"}
-		for _, price := range []struct {
-			v    *float64
-			name string
-		}{{c.USDPer1MOutput, "per 1M output tokens"}, {c.USDPer1MTotal, "per 1M total tokens"}, {c.USDPer1MOutputGoodput, "per 1M output tokens within the SLO"}} {
-			if price.v != nil {
-				parts = append(parts, "$"+units.Number(*price.v)+" "+price.name)
-			}
-		}
-		p.field("cost", strings.Join(parts, ", "))
+	if r.Cost != nil {
+		p.cost(r.Cost)
 	}
+}
+
+func (p *page) cost(c *Cost) {
+	text := "$" + dollars(c.USDPerHour) + " per hour"
+	if c.USDPer1MOutput != nil {
+		text += ", $" + dollars(*c.USDPer1MOutput) + " per 1M output tokens"
+		if c.USDPer1MOutputGoodput != nil {
+			text += " ($" + dollars(*c.USDPer1MOutputGoodput) + " within the SLO)"
+		}
+	}
+	if c.USDPer1MTotal != nil {
+		text += ", $" + dollars(*c.USDPer1MTotal) + " per 1M in all"
+	}
+	p.field("cost", text)
+}
+
+// dollars writes an amount with two decimals, or three digits below a dollar.
+func dollars(v float64) string {
+	if v >= 1 || v <= 0 {
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	}
+	return strconv.FormatFloat(v, 'f', 2-int(math.Floor(math.Log10(v))), 64)
 }
 
 func (p *page) client(r *Report) {
@@ -160,7 +175,7 @@ func (a AssertResult) measured() string {
 	case rateValue:
 		return units.Number(*a.Value) + "/s"
 	case moneyValue:
-		return "$" + units.Number(*a.Value)
+		return "$" + dollars(*a.Value)
 	default:
 		return units.Number(*a.Value)
 	}

@@ -10,28 +10,31 @@ import (
 const timelineBins = 8192
 
 // timeline is what happened when, in bins of equal width. It starts with bins
-// of a millisecond and doubles them whenever the run outgrows it, so one pass
-// over the records is enough and memory does not depend on their number.
+// of about a millisecond and doubles them whenever the run outgrows it, so one
+// pass over the records is enough and memory does not depend on their number.
 type timeline struct {
-	width time.Duration
+	shift uint // a bin is 1<<shift nanoseconds wide: finding one is no division
 	bins  []timelineBin
 }
+
+// width of one bin.
+func (t *timeline) width() time.Duration { return 1 << t.shift }
 
 // timelineBin keeps concurrency as differences: the mean number of requests in
 // flight in bin i is part[i] + step[0] + … + step[i].
 type timelineBin struct{ part, step, output, completed float64 }
 
 func newTimeline() *timeline {
-	return &timeline{width: time.Millisecond, bins: make([]timelineBin, timelineBins)}
+	return &timeline{shift: 20, bins: make([]timelineBin, timelineBins)}
 }
 
 // at is the bin of a moment; what is before the run counts as its start.
 func (t *timeline) at(moment time.Duration) int {
 	moment = max(moment, 0)
-	for moment >= t.width*timelineBins {
+	for moment>>t.shift >= timelineBins {
 		t.double()
 	}
-	return int(moment / t.width)
+	return int(moment >> t.shift)
 }
 
 // double merges the bins two by two. With A(i) the mean of bin i and S(i) the
@@ -52,7 +55,7 @@ func (t *timeline) double() {
 	}
 	clear(t.bins[timelineBins/2:])
 	t.bins[timelineBins/2].step = carry
-	t.width *= 2
+	t.shift++
 }
 
 // inFlight adds one request that was in flight between two moments.
@@ -67,7 +70,7 @@ func (t *timeline) inFlight(from, to time.Duration) {
 
 func (t *timeline) edge(moment time.Duration, sign float64) {
 	i := t.at(moment)
-	rest := 1 - float64(max(moment, 0)-time.Duration(i)*t.width)/float64(t.width)
+	rest := 1 - float64(max(moment, 0)-time.Duration(i)*t.width())/float64(t.width())
 	t.bins[i].part += sign * rest
 	if i+1 < timelineBins {
 		t.bins[i+1].step += sign
@@ -116,8 +119,8 @@ func (t *timeline) steady(start, end time.Duration) (s steadyPart, ok bool) {
 	for !high(levels[top]) {
 		top--
 	}
-	s.start = max(start, time.Duration(first+low)*t.width)
-	s.end = min(end, time.Duration(first+top+1)*t.width)
+	s.start = max(start, time.Duration(first+low)*t.width())
+	s.end = min(end, time.Duration(first+top+1)*t.width())
 	for _, bin := range t.bins[first+low : first+top+1] {
 		s.output += bin.output
 		s.completed += bin.completed
