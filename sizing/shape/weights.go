@@ -59,11 +59,11 @@ func (f Format) BytesPerWeight() float64 {
 
 // WeightBytes splits the bytes of a model's weights by what becomes of them.
 type WeightBytes struct {
-	Embedding, Head      float64
-	Split, Copied        float64 // layers' weights that are divided among ranks, and that every rank holds
-	KV                   float64 // divided among at most KV-head-many ranks
-	Experts              float64 // routed experts, divided among ranks
-	Layers, KVHeads, MoE int
+	Embedding, Head float64
+	Split, Copied   float64 // layers' weights that are divided among ranks, and that every rank holds
+	KV              float64 // divided among at most KV-head-many ranks
+	Experts         float64 // routed experts, divided among ranks
+	Layers, KVHeads int
 }
 
 // Weights computes the bytes of the model's weights in a format.
@@ -89,7 +89,6 @@ func Weights(m *profiles.Model, f Format) WeightBytes {
 	}
 	for _, layer := range m.Layers {
 		w.KVHeads = max(w.KVHeads, layer.Attention.KVHeads)
-		w.MoE += min(1, layer.MLP.Experts)
 	}
 	return w
 }
@@ -131,8 +130,8 @@ func keeps(m *profiles.Model, f Format, names ...string) bool {
 }
 
 // Total is the bytes of one copy of the weights.
-func (w WeightBytes) Total() int64 {
-	return int64(w.Embedding + w.Head + w.Split + w.Copied + w.KV + w.Experts)
+func (w WeightBytes) Total() float64 {
+	return w.Embedding + w.Head + w.Split + w.Copied + w.KV + w.Experts
 }
 
 // PerRank is the bytes on the accelerator that holds most, of tensor ×
