@@ -17,7 +17,7 @@ const nanoseconds = 1e9
 func (c *collector) report() *Report {
 	run := c.run
 	r := &Report{
-		Schema: record.RunSchema, Kind: run.Kind, ID: run.ID, Asked: run.Asked, Scenario: run.Scenario,
+		Schema: record.RunSchema, Kind: run.Kind, ID: run.ID, Asked: run.Asked, Defaults: run.Defaults, Scenario: run.Scenario,
 		Target: run.Target, Environment: run.Environment, Interrupted: run.Interrupted, ClosedLoop: run.ClosedLoop,
 		Window:   Window{StartS: inSeconds(run.Window.Start), EndS: inSeconds(run.Window.End)},
 		Requests: c.requests,

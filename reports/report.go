@@ -15,6 +15,7 @@ type Report struct {
 	Kind        string             `json:"kind"`
 	ID          string             `json:"id,omitempty"`
 	Asked       string             `json:"asked,omitempty"`
+	Defaults    []record.Default   `json:"defaults,omitempty"`
 	Scenario    json.RawMessage    `json:"scenario,omitempty"`
 	Target      record.Target      `json:"target"`
 	Environment record.Environment `json:"environment"`

@@ -152,6 +152,13 @@ func (p *page) asked(r *Report) {
 	if r.Asked != "" {
 		p.field("asked", r.Asked)
 	}
+	if len(r.Defaults) > 0 {
+		var filled []string
+		for _, d := range r.Defaults {
+			filled = append(filled, fmt.Sprintf("%s %s (%s)", d.Name, d.Value, d.Flag))
+		}
+		p.field("defaults", strings.Join(filled, ", "))
+	}
 	window := fmt.Sprintf("%s from %s to %s", units.Seconds(rounded(r.Window.EndS-r.Window.StartS)), units.Seconds(r.Window.StartS), units.Seconds(r.Window.EndS))
 	p.field("window", window)
 }

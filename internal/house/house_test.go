@@ -95,7 +95,7 @@ var mayImport = map[string][]string{
 	"gateway":         {},
 	"engine/kv":       {},
 	"engine/sched":    {"engine/kv"},
-	"engine/model":    {},
+	"engine/model":    {"engine/kv"},
 	"engine/cpu":      {"engine/model", "engine/kv", "engine/sched", "engine"},
 	"engine/modeled":  {"engine/kv", "engine/sched", "engine"},
 	"engine/server":   {"engine", "engine/sched", "engine/kv"},

@@ -28,6 +28,8 @@ type Run struct {
 	// Asked says in one line what was asked for: workload, rate, lengths. It is
 	// for people; nothing is computed from it.
 	Asked string
+	// Defaults are what nobody asked for and yet shaped the run.
+	Defaults []Default
 	// MaxFailures is the share of failed requests (0..1) above which the run is
 	// not trustworthy; 0 means the default, 0.01. A negative value means that
 	// none may fail.
@@ -35,6 +37,13 @@ type Run struct {
 	// Asserts are the conditions that the user asked for, as typed; package
 	// reports owns their grammar.
 	Asserts []string
+}
+
+// Default is a value that was filled in, and the flag that changes it.
+type Default struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	Flag  string `json:"flag"`
 }
 
 // Target is what was measured.

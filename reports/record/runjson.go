@@ -26,6 +26,7 @@ type runJSON struct {
 	Warnings     []Warning       `json:"warnings,omitempty"`
 	ClosedLoop   bool            `json:"closed_loop,omitempty"`
 	SharedPrefix bool            `json:"shared_prefix,omitempty"`
+	Defaults     []Default       `json:"defaults,omitempty"`
 	MaxFailures  float64         `json:"max_failures,omitempty"`
 	Asserts      []string        `json:"asserts,omitempty"`
 }
@@ -71,7 +72,7 @@ type sampleJSON struct {
 // fraction, a price of 0) is left out.
 func (r Run) MarshalJSON() ([]byte, error) {
 	out := runJSON{
-		Kind: r.Kind, ID: r.ID, Scenario: r.Scenario, Asked: r.Asked,
+		Kind: r.Kind, ID: r.ID, Scenario: r.Scenario, Asked: r.Asked, Defaults: r.Defaults,
 		Target: r.Target, Environment: r.Environment,
 		Window:     windowJSON{seconds(r.Window.Start), seconds(r.Window.End)},
 		SLODefault: r.SLODefault,
@@ -115,7 +116,7 @@ func (r *Run) UnmarshalJSON(text []byte) error {
 		in.Scenario = compact.Bytes()
 	}
 	*r = Run{
-		Kind: in.Kind, ID: in.ID, Scenario: in.Scenario, Asked: in.Asked,
+		Kind: in.Kind, ID: in.ID, Scenario: in.Scenario, Asked: in.Asked, Defaults: in.Defaults,
 		Target: in.Target, Environment: in.Environment,
 		Window:     Window{time.Duration(in.Window.Start), time.Duration(in.Window.End)},
 		SLODefault: in.SLODefault,
