@@ -38,3 +38,73 @@ func TestServingAllocatesNothing(t *testing.T) {
 		t.Error("nobody was preempted: the case leaves that path out")
 	}
 }
+
+// TestDecodingAllocatesNothing: a table has room for all that its request can
+// ever hold from the moment of admission.
+func TestDecodingAllocatesNothing(t *testing.T) {
+	s := New(Config{MaxNumSeqs: 4, MaxNumBatchedTokens: 64, MaxModelLen: 4096}, kv.NewPool(5000, 4))
+	for id := ID(1); id <= 4; id++ {
+		if err := s.Add(&Request{ID: id, Prompt: 5, MaxTokens: 4000}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	results := make([]Result, 4)
+	step := func() {
+		b := s.Schedule(0)
+		for i, e := range b.Entries {
+			results[i] = Result{ID: e.ID, Tokens: 1}
+		}
+		s.Complete(b, results)
+	}
+	step()
+	n := testing.AllocsPerRun(1, func() {
+		for range 1500 {
+			step()
+		}
+	})
+	if n != 0 || s.Running() != 4 {
+		t.Errorf("%v allocations in 1500 steps of %d requests, want 0 of 4", n, s.Running())
+	}
+}
+
+// TestExecutorReadsWhileSchedulerWorks gives the race detector its chance: an
+// executor reads its batch while the next one is composed, requests come and
+// others are aborted.
+func TestExecutorReadsWhileSchedulerWorks(t *testing.T) {
+	s := New(Config{MaxNumSeqs: 4, MaxNumBatchedTokens: 32, MaxModelLen: 128}, kv.NewPool(40, 4))
+	next := ID(0)
+	add := func() {
+		next++
+		if err := s.Add(&Request{ID: next, Prompt: 10 + int(next)%20, MaxTokens: 10}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add()
+	flying := s.Schedule(0)
+	for range 300 {
+		read := make(chan []Result)
+		go func() {
+			var results []Result
+			for _, e := range flying.Entries {
+				sum := e.Tokens
+				for _, b := range e.Blocks {
+					sum += int(b)
+				}
+				if e.Sample && sum > 0 {
+					results = append(results, Result{ID: e.ID, Tokens: 1})
+				}
+			}
+			read <- results
+		}()
+		add()
+		add()
+		s.Abort(next - ID(flying.Step%7))
+		ahead := s.Schedule(0)
+		s.Abort(next - ID(flying.Step%5))
+		s.Complete(flying, <-read)
+		flying = ahead
+	}
+	if err := s.CheckIntegrity(); err != nil {
+		t.Error(err)
+	}
+}

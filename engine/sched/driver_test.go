@@ -35,7 +35,7 @@ type driver struct {
 	inFlight []flight
 	prompts  map[ID]int
 	tokens   map[ID]*[]int // what the executor has: prompt and sampled tokens
-	hashes   map[ID]func(int) kv.Hash
+	salts    map[ID]int
 	memory   map[kv.Block][]uint64
 	computed map[ID]int // tokens that ran, over all entries
 	saved    map[ID]int // tokens that admissions skipped thanks to the cache
@@ -49,7 +49,7 @@ func newDriver(cfg Config, blocks, blockSize, ahead int) *driver {
 		stopAfter: map[ID]int{},
 		prompts:   map[ID]int{},
 		tokens:    map[ID]*[]int{},
-		hashes:    map[ID]func(int) kv.Hash{},
+		salts:     map[ID]int{},
 		memory:    map[kv.Block][]uint64{},
 		computed:  map[ID]int{},
 		saved:     map[ID]int{},
@@ -78,7 +78,7 @@ func (d *driver) add(t tester, req Request) {
 }
 
 // addPrompt queues a request with the given prompt and cache salt.
-func (d *driver) addPrompt(t tester, req Request, salt uint64, prompt ...int) {
+func (d *driver) addPrompt(t tester, req Request, salt int, prompt ...int) {
 	t.Helper()
 	if err := d.try(req, prompt, salt); err != nil {
 		t.Fatalf("Add: %v", err)
@@ -86,7 +86,7 @@ func (d *driver) addPrompt(t tester, req Request, salt uint64, prompt ...int) {
 	d.check(t)
 }
 
-func (d *driver) try(req Request, prompt []int, salt uint64) error {
+func (d *driver) try(req Request, prompt []int, salt int) error {
 	tokens := slices.Clone(prompt)
 	req.Prompt = len(prompt)
 	req.Hash = chain(d.s.pool.BlockSize(), salt, &tokens)
@@ -94,7 +94,7 @@ func (d *driver) try(req Request, prompt []int, salt uint64) error {
 		return err
 	}
 	d.tokens[req.ID], d.prompts[req.ID] = &tokens, len(prompt)
-	d.hashes[req.ID] = req.Hash
+	d.salts[req.ID] = salt
 	return nil
 }
 
@@ -187,14 +187,14 @@ func (d *driver) complete(t tester) []Finished {
 func (d *driver) checkCache(t tester) {
 	t.Helper()
 	size := d.s.pool.BlockSize()
-	for id, hash := range d.hashes {
-		content := uint64(1)
-		for p, token := range *d.tokens[id] {
+	for id, tokens := range d.tokens {
+		content := mix(0, d.salts[id])
+		for p, token := range *tokens {
 			content = mix(content, token)
 			if (p+1)%size != 0 {
 				continue
 			}
-			at := func(int) kv.Hash { return hash(p / size) }
+			at := func(int) kv.Hash { return hashOf(content) }
 			for _, b := range d.s.pool.Match(nil, at, 1) {
 				if d.memory[b] == nil || d.memory[b][size-1] != content {
 					t.Fatalf("block %d is cached for position %d of request %d, whose content it does not hold", b, p, id)
@@ -214,7 +214,7 @@ func (d *driver) run(t tester, e Entry) Result {
 		t.Fatalf("entry %+v of a sequence of %d tokens", e, len(*tokens))
 	}
 	d.computed[e.ID] += e.Tokens
-	content := uint64(1)
+	content := mix(0, d.salts[e.ID])
 	for p, token := range (*tokens)[:end] {
 		content = mix(content, token)
 		block := e.Blocks[p/size]
@@ -269,16 +269,19 @@ func mix(h uint64, token int) uint64 {
 // chain returns hashes of a sequence of tokens: block i is identified by the
 // salt and all tokens up to its end. It reads the tokens when asked, and panics
 // when asked for a block that is not full.
-func chain(blockSize int, salt uint64, tokens *[]int) func(int) kv.Hash {
+func chain(blockSize int, salt int, tokens *[]int) func(int) kv.Hash {
 	return func(i int) kv.Hash {
-		h := mix(0, int(salt))
+		h := mix(0, salt)
 		for _, token := range (*tokens)[:(i+1)*blockSize] {
 			h = mix(h, token)
 		}
-		var out kv.Hash
-		binary.LittleEndian.PutUint64(out[:], h)
-		return out
+		return hashOf(h)
 	}
+}
+
+func hashOf(content uint64) (h kv.Hash) {
+	binary.LittleEndian.PutUint64(h[:], content)
+	return h
 }
 
 // shape is a batch without its blocks, short enough to write down.
