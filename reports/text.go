@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/llmctl/llmctl/internal/units"
+	"github.com/llmctl/llmctl/reports/record"
 	"github.com/llmctl/llmctl/reports/stats"
 )
 
@@ -167,7 +168,7 @@ func (p *page) happened(r *Report) {
 		parts = append([]string{units.Count(int64(q.Scheduled)) + " scheduled"}, parts...)
 	}
 	if q.Failed > 0 {
-		parts = append(parts, p.paint(red, fmt.Sprintf("%s failed (%s)", units.Count(int64(q.Failed)), failures(q.Failures, 4))))
+		parts = append(parts, p.paint(red, fmt.Sprintf("%s failed (%s)", units.Count(int64(q.Failed)), record.ListFailures(q.Failures, 4))))
 	} else {
 		parts = append(parts, "0 failed")
 	}
