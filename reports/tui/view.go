@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/llmctl/llmctl/internal/units"
@@ -29,7 +28,7 @@ func (m model) frame() string {
 	lines := slices.Concat(head, body, foot)
 	lines = lines[:min(len(lines), m.height)]
 	for i, line := range lines {
-		lines[i] = ansi.Truncate(line, m.width, "…")
+		lines[i] = ansi.Truncate(strings.TrimRight(line, " "), m.width, "…")
 	}
 	return strings.Join(lines, "\n")
 }
@@ -124,22 +123,21 @@ func (m model) body(height int) []string {
 		columns = [][][]chart{panels}
 	}
 	width := (m.width - gutter*(len(columns)-1)) / len(columns)
-	blocks := make([]string, 0, 2*len(columns))
+	lines := make([]string, height)
 	for i, column := range columns {
-		if i > 0 {
-			blocks = append(blocks, strings.Repeat(" ", gutter))
+		cells := drawColumn(column, width, height)
+		for row := range lines {
+			cell := ""
+			if row < len(cells) {
+				cell = cells[row]
+			}
+			lines[row] += cell
+			if i < len(columns)-1 {
+				lines[row] += strings.Repeat(" ", max(width-ansi.StringWidth(cell), 0)+gutter)
+			}
 		}
-		lines := drawColumn(column, width, height)
-		blocks = append(blocks, lipgloss.NewStyle().Width(width).Render(strings.Join(lines, "\n")))
 	}
-	lines := strings.Split(lipgloss.JoinHorizontal(lipgloss.Top, blocks...), "\n")
-	for i, line := range lines {
-		lines[i] = strings.TrimRight(line, " ")
-	}
-	for len(lines) < height {
-		lines = append(lines, "")
-	}
-	return lines[:height]
+	return lines
 }
 
 // drawColumn draws panels one below the other, a blank line before each, its
