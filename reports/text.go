@@ -192,6 +192,9 @@ func (p *page) happened(r *Report) {
 			parts = append(parts, units.Number(*rate.v)+" "+rate.unit)
 		}
 	}
+	if a.UserTokensPerSP50 != nil && a.UserTokensPerSP10 != nil {
+		parts = append(parts, fmt.Sprintf("%s tokens/s per user (p10 %s)", units.Number(*a.UserTokensPerSP50), units.Number(*a.UserTokensPerSP10)))
+	}
 	p.field("rates", strings.Join(parts, ", "))
 	if text := steadyText(r); text != "" {
 		p.field("steady", text)
