@@ -38,7 +38,7 @@ func WriteText(w io.Writer, r *Report, opts TextOptions) error {
 		p.line("")
 		p.experiment(r.Experiment)
 	}
-	_, err := w.Write(p.out.Bytes())
+	_, err := w.Write(append(bytes.TrimRight(p.out.Bytes(), "\n"), '\n'))
 	return err
 }
 
