@@ -112,6 +112,9 @@ func (c *collector) distributions(r *Report) {
 			r.Histograms[m.key] = bins
 		}
 	}
+	if d := r.TPOT; d != nil {
+		r.Rates.UserTokensPerSP50, r.Rates.UserTokensPerSP10 = ratio(1, d.P50), ratio(1, d.P90)
+	}
 }
 
 // prefixCache takes the hit rate from the usage of each request when all say,

@@ -26,7 +26,7 @@ func WriteLive(w io.Writer, l record.Live) error {
 		fmt.Sprintf("%d in flight", l.InFlight),
 	}
 	if l.Failed > 0 {
-		parts = append(parts, fmt.Sprintf("%s failed (%s)", units.Count(int64(l.Failed)), failures(l.Failures, 2)))
+		parts = append(parts, fmt.Sprintf("%s failed (%s)", units.Count(int64(l.Failed)), record.ListFailures(l.Failures, 2)))
 	}
 	if l.Dropped > 0 {
 		parts = append(parts, units.Count(int64(l.Dropped))+" dropped")

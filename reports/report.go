@@ -72,7 +72,9 @@ type Rates struct {
 	SentRPS                *float64 `json:"sent_rps,omitempty"`
 	CompletedRPS           *float64 `json:"completed_rps,omitempty"`
 	OutputTokensPerS       *float64 `json:"output_tokens_per_s,omitempty"`
-	TotalTokensPerS        *float64 `json:"total_tokens_per_s,omitempty"` // absent when prompt tokens are unknown
+	TotalTokensPerS        *float64 `json:"total_tokens_per_s,omitempty"`    // absent when prompt tokens are unknown
+	UserTokensPerSP50      *float64 `json:"user_tokens_per_s_p50,omitempty"` // 1 ÷ TPOT of one request
+	UserTokensPerSP10      *float64 `json:"user_tokens_per_s_p10,omitempty"` // what nine of ten requests exceed: 1 ÷ p90 of TPOT
 	SteadyCompletedRPS     *float64 `json:"steady_completed_rps,omitempty"`
 	SteadyOutputTokensPerS *float64 `json:"steady_output_tokens_per_s,omitempty"`
 }

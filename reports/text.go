@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/llmctl/llmctl/internal/units"
+	"github.com/llmctl/llmctl/reports/record"
 	"github.com/llmctl/llmctl/reports/stats"
 )
 
@@ -37,7 +38,7 @@ func WriteText(w io.Writer, r *Report, opts TextOptions) error {
 		p.line("")
 		p.experiment(r.Experiment)
 	}
-	_, err := w.Write(p.out.Bytes())
+	_, err := w.Write(append(bytes.TrimRight(p.out.Bytes(), "\n"), '\n'))
 	return err
 }
 
@@ -174,7 +175,7 @@ func (p *page) happened(r *Report) {
 		parts = append([]string{units.Count(int64(q.Scheduled)) + " scheduled"}, parts...)
 	}
 	if q.Failed > 0 {
-		parts = append(parts, p.paint(red, fmt.Sprintf("%s failed (%s)", units.Count(int64(q.Failed)), failures(q.Failures, 4))))
+		parts = append(parts, p.paint(red, fmt.Sprintf("%s failed (%s)", units.Count(int64(q.Failed)), record.ListFailures(q.Failures, 4))))
 	} else {
 		parts = append(parts, "0 failed")
 	}
@@ -197,6 +198,9 @@ func (p *page) happened(r *Report) {
 		if rate.v != nil {
 			parts = append(parts, units.Number(*rate.v)+" "+rate.unit)
 		}
+	}
+	if a.UserTokensPerSP50 != nil && a.UserTokensPerSP10 != nil {
+		parts = append(parts, fmt.Sprintf("%s tokens/s per user (p10 %s)", units.Number(*a.UserTokensPerSP50), units.Number(*a.UserTokensPerSP10)))
 	}
 	p.field("rates", strings.Join(parts, ", "))
 	if text := steadyText(r); text != "" {

@@ -1,16 +1,13 @@
 package reports
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/llmctl/llmctl/internal/units"
-	"github.com/llmctl/llmctl/reports/record"
 	"github.com/llmctl/llmctl/reports/stats"
 )
 
@@ -187,23 +184,6 @@ func (p *page) warnings(r *Report) {
 		p.field(label, p.paint(yellow, "!")+" "+w.Text)
 		label = ""
 	}
-}
-
-// failures lists the classes of failed requests, the most frequent first, at
-// most limit of them.
-func failures(classes map[record.Failure]int, limit int) string {
-	names := slices.SortedFunc(maps.Keys(classes), func(a, b record.Failure) int {
-		return cmp.Or(classes[b]-classes[a], strings.Compare(string(a), string(b)))
-	})
-	var parts []string
-	for i, name := range names {
-		if i == limit {
-			parts = append(parts, "…")
-			break
-		}
-		parts = append(parts, fmt.Sprintf("%s %s", units.Count(int64(classes[name])), name))
-	}
-	return strings.Join(parts, ", ")
 }
 
 // percentileOf reads one named percentile of a distribution, nil without one.

@@ -56,3 +56,15 @@ func TestDerived(t *testing.T) {
 		t.Error("tokens of the first event are known, though the server did not say")
 	}
 }
+
+func TestListFailures(t *testing.T) {
+	classes := map[Failure]int{HTTPFailure(429): 1200, Truncated: 3, Connect: 3, NoOutput: 1}
+	for limit, want := range map[int]string{
+		9: "1,200 http_429, 3 connect, 3 truncated, 1 no_output",
+		2: "1,200 http_429, 3 connect, …",
+	} {
+		if got := ListFailures(classes, limit); got != want {
+			t.Errorf("ListFailures(%d) = %q, want %q", limit, got, want)
+		}
+	}
+}
