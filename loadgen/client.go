@@ -175,7 +175,7 @@ func (x *exchange) attempt(ctx context.Context, cancel context.CancelCauseFunc, 
 	x.record.Attempts++
 	response, err := x.transport.RoundTrip(request)
 	if err != nil {
-		if !giveUp(ctx, x.record) {
+		if !giveUp(ctx, x.record, x.now()) {
 			fail(x.record, transportFailure(err), err.Error())
 		}
 		return false

@@ -17,7 +17,7 @@ func TestEndCutsWhatIsInFlight(t *testing.T) {
 	server := &mock.Server{TTFT: time.Second, ITL: time.Second, Tokens: 30}
 	virtual(t, server, Options{Workload: fixed(t, closed(2), 8, 30), Duration: 10 * time.Second, Drain: 5 * time.Second}, func(result *Result) {
 		for _, r := range result.Records {
-			if r.Outcome != record.Cut || r.Failure != "" || chunks(r) < 14 || !r.First.Known() || r.Closed.Known() {
+			if r.Outcome != record.Cut || r.Failure != "" || chunks(r) < 14 || !r.First.Known() || since(r.Closed) != 15*time.Second {
 				t.Errorf("%s %s, %d events: %+v", r.Outcome, r.Failure, chunks(r), r)
 			}
 		}
