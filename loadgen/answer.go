@@ -183,7 +183,7 @@ func (x *exchange) conclude(ctx context.Context, err error) {
 	case terminal && len(a.times) > 0:
 		r.Outcome = record.OK
 		r.ShortOutput = x.ignoreEOS && short(r)
-	case giveUp(ctx, r):
+	case giveUp(ctx, r, x.now()):
 	case err != nil:
 		fail(r, bodyFailure(err), err.Error())
 	case a.events == 0 && a.received > 0:

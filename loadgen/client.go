@@ -140,7 +140,7 @@ func (c *client) do(ctx context.Context, j *job, r *record.Record) {
 	x.watch.stop()
 	r.Wrote = record.Moment(x.wrote.Load())
 	r.FirstByte = record.Moment(x.firstByte.Load())
-	r.Detail = c.redact(r.Detail)
+	r.Detail = redact(r.Detail, c.secret)
 }
 
 // withoutUsage writes the body again, for a server that does not know
@@ -151,11 +151,11 @@ func (c *client) withoutUsage(j *job) []byte {
 }
 
 // redact hides the API key, which servers like to repeat in their messages.
-func (c *client) redact(s string) string {
-	if c.secret == "" {
+func redact(s, secret string) string {
+	if secret == "" {
 		return s
 	}
-	return strings.ReplaceAll(s, c.secret, "[API key]")
+	return strings.ReplaceAll(s, secret, "[API key]")
 }
 
 // attempt sends the request once. again reports that the server refuses
@@ -175,7 +175,7 @@ func (x *exchange) attempt(ctx context.Context, cancel context.CancelCauseFunc, 
 	x.record.Attempts++
 	response, err := x.transport.RoundTrip(request)
 	if err != nil {
-		if !giveUp(ctx, x.record) {
+		if !giveUp(ctx, x.record, x.now()) {
 			fail(x.record, transportFailure(err), err.Error())
 		}
 		return false

@@ -64,7 +64,7 @@ func scripted(s *mock.Script) *mock.Server {
 // inMemory makes a run use the virtual clock and the in-memory network of a
 // synctest bubble.
 func inMemory(n *mock.Network, o Options) Options {
-	o.Endpoint = "http://memory"
+	o.Endpoint = "http://localhost"
 	o.Model = "m"
 	o.MetricsInterval = -1
 	o.env = environment{dial: n.Dial, wait: sleepUntil}

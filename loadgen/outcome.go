@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"syscall"
+	"time"
 	"unicode"
 
 	"github.com/llmctl/llmctl/reports/record"
@@ -23,7 +24,7 @@ func fail(r *record.Record, class record.Failure, detail string) {
 
 // giveUp writes the outcome of a request that this client ended itself; ok is
 // false when it did not.
-func giveUp(ctx context.Context, r *record.Record) (ok bool) {
+func giveUp(ctx context.Context, r *record.Record, now time.Duration) (ok bool) {
 	if ctx.Err() == nil {
 		return false
 	}
@@ -32,7 +33,9 @@ func giveUp(ctx context.Context, r *record.Record) (ok bool) {
 		fail(r, t.class, t.Error())
 		return true
 	}
-	r.Outcome, r.Detail = record.Cut, errCut.Error()
+	// The end that the cut put to the stream is its end: how long the request
+	// had lasted decides whether it had already broken its objective.
+	r.Outcome, r.Detail, r.Closed = record.Cut, errCut.Error(), record.At(now)
 	return true
 }
 

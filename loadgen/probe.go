@@ -51,10 +51,10 @@ func Probe(ctx context.Context, o Options) (models []string, err error) {
 	if models, ok := readModels(body); ok && response.StatusCode == http.StatusOK {
 		return models, nil
 	}
-	if response.StatusCode != http.StatusOK && !isHTML(response, body) {
+	if response.StatusCode != http.StatusOK && mediaType(response) == "application/json" {
 		return nil, nil // an API without a list of models
 	}
-	// A page for people at this address may belong to a proxy that passes only
+	// Whatever else this address answers may come from a proxy that passes only
 	// what it knows. A request without a body asks for no tokens, and an API
 	// answers it with an error in JSON.
 	second, page, err := p.ask(ctx, http.MethodPost, target.generate(o.API))
@@ -64,7 +64,7 @@ func Probe(ctx context.Context, o Options) (models []string, err error) {
 	if mediaType(second) == "application/json" && !isHTML(second, page) {
 		return nil, nil
 	}
-	return nil, fmt.Errorf("%w: %s answered %s with %s", ErrNotAPI, target.models(), response.Status, seen(response, body))
+	return nil, fmt.Errorf("%w: %s answered %s with %s", ErrNotAPI, target.models(), response.Status, redact(seen(response, body), o.APIKey))
 }
 
 // OnlyModel picks the model to ask for when the user named none: that of an

@@ -55,7 +55,7 @@ const epilogue = 5 * time.Second
 // finished notes that nothing but the closing of the stream is missing.
 func (w *watchdog) finished(now time.Duration) {
 	w.finish.Store(int64(now))
-	w.timer.Reset(epilogue)
+	w.timer.Reset(w.remaining(now).after)
 }
 
 func (w *watchdog) check() {

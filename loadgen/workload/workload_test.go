@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/llmctl/llmctl/loadgen/workload"
 	"github.com/llmctl/llmctl/profiles"
-	vegeta "github.com/tsenart/vegeta/v12/lib"
 	"pgregory.net/rapid"
 )
 
@@ -150,7 +149,7 @@ func TestPoissonOffsetAnyOrder(t *testing.T) {
 func TestPacer(t *testing.T) {
 	w := chat()
 	w.Arrival = profiles.Arrival{Process: profiles.Constant, RatePerS: 10}
-	var p vegeta.Pacer = stream(t, w, workload.Options{}).Pacer()
+	p := stream(t, w, workload.Options{}).Pacer()
 	for _, tt := range []struct {
 		elapsed time.Duration
 		hits    uint64
