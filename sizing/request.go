@@ -201,7 +201,9 @@ func (s *situation) resolveLimits(r Request) error {
 	in.GPUMemoryUtilization, in.TargetUtilization = r.GPUMemoryUtilization, r.TargetUtilization
 	if r.GPUMemoryUtilization == 0 {
 		in.GPUMemoryUtilization = s.engine.Utilization
-		s.assume("memory utilization", fmt.Sprintf("%.2f", s.engine.Utilization), "--gpu-memory-utilization")
+		if s.kvGiven == 0 {
+			s.assume("memory utilization", fmt.Sprintf("%.2f", s.engine.Utilization), "--gpu-memory-utilization")
+		}
 	}
 	if r.TargetUtilization == 0 {
 		in.TargetUtilization = DefaultTargetUtilization
