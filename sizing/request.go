@@ -119,6 +119,9 @@ func (s *situation) resolveParallel(r Request) error {
 	if p.Tensor == 0 {
 		s.assume("tensor parallel", "1", "--tp")
 	}
+	if p.Pipeline == 0 {
+		s.assume("pipeline parallel", "1", "--pp")
+	}
 	return checkParallel(s.model, s.inputs.TensorParallel, s.inputs.PipelineParallel)
 }
 
