@@ -119,6 +119,9 @@ func (s *situation) resolveParallel(r Request) error {
 	if p.Tensor == 0 {
 		s.assume("tensor parallel", "1", "--tp")
 	}
+	if p.Pipeline == 0 {
+		s.assume("pipeline parallel", "1", "--pp")
+	}
 	return checkParallel(s.model, s.inputs.TensorParallel, s.inputs.PipelineParallel)
 }
 
@@ -201,7 +204,9 @@ func (s *situation) resolveLimits(r Request) error {
 	in.GPUMemoryUtilization, in.TargetUtilization = r.GPUMemoryUtilization, r.TargetUtilization
 	if r.GPUMemoryUtilization == 0 {
 		in.GPUMemoryUtilization = s.engine.Utilization
-		s.assume("memory utilization", fmt.Sprintf("%.2f", s.engine.Utilization), "--gpu-memory-utilization")
+		if s.kvGiven == 0 {
+			s.assume("memory utilization", fmt.Sprintf("%.2f", s.engine.Utilization), "--gpu-memory-utilization")
+		}
 	}
 	if r.TargetUtilization == 0 {
 		in.TargetUtilization = DefaultTargetUtilization

@@ -37,17 +37,20 @@ func (s *situation) addWarnings(p *Plan) {
 	}
 }
 
-// startupRoom checks the memory outside of the budget: engines that do not
-// count CUDA graphs take them from it, and the sampler's warm-up needs one
-// float32 logit per sequence and vocabulary entry.
+// startupRoom checks the memory outside of the budget: the device context,
+// CUDA graphs where they do not count, and the sampler's warm-up, which needs
+// one float32 logit per sequence and vocabulary entry.
 func (s *situation) startupRoom(m Memory) {
-	if m.Given || s.engine.CUDAGraph.Bytes == 0 || s.engine.CUDAGraph.InBudget {
+	if m.Given || s.engine.StartUp == 0 {
 		return
 	}
 	outside := float64(m.TotalBytes) * (1 - s.inputs.GPUMemoryUtilization)
-	need := float64(m.CUDAGraphBytes) + 4*float64(s.inputs.MaxNumSeqs)*float64(s.model.VocabSize)
+	need := float64(s.engine.StartUp) + 4*float64(s.inputs.MaxNumSeqs)*float64(s.model.VocabSize)
+	if graph := s.engine.CUDAGraph; !graph.InBudget {
+		need += float64(graph.Bytes + graph.ErrorBytes)
+	}
 	if outside < need {
-		s.warn("start-up-room", "outside of the budget are %s, but CUDA graphs and the sampler's warm-up want about %s: the engine may fail to start; lower --gpu-memory-utilization or --max-num-seqs",
+		s.warn("start-up-room", "outside of the budget are %s, but the device context, CUDA graphs and the sampler's warm-up may want %s: the engine may fail to start; lower --gpu-memory-utilization or --max-num-seqs",
 			units.Bytes(int64(outside)), units.Bytes(int64(need)))
 	}
 }
