@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -78,13 +79,15 @@ func TestCancellationReachesTheUpstream(t *testing.T) {
 }
 
 // A client that is done with its answer can send the next one at once: the slot
-// is free before [DONE] leaves, even when the upstream keeps its side open.
+// is free before [DONE] leaves, even when the upstream keeps its side open. It
+// keeps it for a moment only.
 func TestSlotIsFreeWhenTheAnswerIsComplete(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		sse(w, helloEvent, finishEvent, doneEvent)
 		<-r.Context().Done()
 	}, configure(func(c *Config) { c.Tenants[0].Limits.Concurrent = 1 }))
+	ended := make(chan error)
 	for i := range 3 {
 		response, err := s.client.Do(s.request(t.Context(), streamBody))
 		if err != nil {
@@ -96,7 +99,45 @@ func TestSlotIsFreeWhenTheAnswerIsComplete(t *testing.T) {
 		if response.StatusCode != 200 || lines.Text() != "data: [DONE]" {
 			t.Fatalf("request %d: status %d, last line %q", i, response.StatusCode, lines.Text())
 		}
-		_ = response.Body.Close()
+		go func() {
+			_, err := io.Copy(io.Discard, response.Body)
+			_ = response.Body.Close()
+			ended <- err
+		}()
+	}
+	for range 3 {
+		if err := wait(t, ended, "the end of the answer"); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A request that never reached the upstream costs nothing, even if it was the
+// client that gave up.
+func TestClientThatLeavesDuringTheDialPaysNothing(t *testing.T) {
+	dialing := make(chan struct{})
+	s := front(t, "http://127.0.0.1:1", func(_ *Config, o *Options) {
+		o.Client = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			close(dialing)
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}}}
+	})
+	ctx, leave := context.WithCancel(t.Context())
+	left := make(chan struct{})
+	go func() {
+		if response, err := s.client.Do(s.request(ctx, streamBody)); err == nil {
+			_ = response.Body.Close()
+			t.Error("an answer came")
+		}
+		close(left)
+	}()
+	wait(t, dialing, "the dial")
+	leave()
+	wait(t, left, "the client")
+	s.settled()
+	if used := s.gateway.limiter.Ledger().Settled; used != 0 {
+		t.Errorf("%d tokens charged", used)
 	}
 }
 

@@ -3,6 +3,7 @@ package gateway
 import (
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -193,6 +194,29 @@ func TestTrafficFollowsTheWeights(t *testing.T) {
 		if d := answer.header.Get("X-Llmctl-Deployment"); d != "cluster/"+want {
 			t.Errorf("the client was told %q", d)
 		}
+	}
+}
+
+func TestIdleEndpointsTakeTurns(t *testing.T) {
+	got := make(chan int, 1)
+	endpoint := func(n int) string {
+		up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			got <- n
+			replies(200, plainReply)(w, r)
+		}))
+		t.Cleanup(up.Close)
+		return up.URL
+	}
+	s := front(t, endpoint(0), configure(func(c *Config) {
+		c.Providers[0].Endpoints = append(c.Providers[0].Endpoints, endpoint(1), endpoint(2))
+	}))
+	count := map[int]int{}
+	for range 6 {
+		s.post(plainBody)
+		count[wait(t, got, "the request")]++
+	}
+	if want := (map[int]int{0: 2, 1: 2, 2: 2}); !maps.Equal(count, want) {
+		t.Errorf("requests by endpoint %v, want %v", count, want)
 	}
 }
 
