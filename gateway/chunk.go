@@ -23,48 +23,58 @@ type chunk struct {
 
 var (
 	doneData  = []byte("[DONE]")
-	usageKey  = []byte(`"usage"`)
-	errorKey  = []byte(`"error"`)
 	errorName = []byte("error")
 )
 
-// readChunk reads an event. Fields that most events lack are searched for only
-// when their names occur.
+// readChunk reads an event, each part of it once.
 func readChunk(e openai.Event) chunk {
 	if bytes.Equal(bytes.TrimSpace(e.Data), doneData) {
 		return chunk{done: true}
 	}
-	var c chunk
-	if bytes.Equal(e.Name, errorName) || bytes.Contains(e.Data, errorKey) {
-		c.failure = gjson.GetBytes(e.Data, "error")
-		c.failed = bytes.Equal(e.Name, errorName) || c.failure.Exists() && c.failure.Type != gjson.Null
-	}
-	choices := gjson.GetBytes(e.Data, "choices")
-	count := 0
-	choices.ForEach(func(_, choice gjson.Result) bool {
-		count++
-		c.output = c.output || hasOutput(choice)
-		if reason := choice.Get("finish_reason"); reason.Type == gjson.String && reason.Str != "" {
-			c.finished++
-			c.reason = reason.Str
+	c := chunk{failed: bytes.Equal(e.Name, errorName)}
+	choices := 0
+	gjson.ParseBytes(e.Data).ForEach(func(key, value gjson.Result) bool {
+		switch key.Str {
+		case "choices":
+			value.ForEach(func(_, choice gjson.Result) bool {
+				choices++
+				c.readChoice(choice)
+				return true
+			})
+		case "usage":
+			c.usage = value
+		case "error":
+			c.failure = value
+			c.failed = c.failed || value.Type != gjson.Null
 		}
 		return true
 	})
-	if bytes.Contains(e.Data, usageKey) {
-		c.usage = gjson.GetBytes(e.Data, "usage")
-		c.usageOnly = c.usage.IsObject() && count == 0
-	}
+	c.usageOnly = c.usage.IsObject() && choices == 0
 	return c
 }
 
-// hasOutput tells whether a choice carries something that the model generated:
-// content, reasoning, a refusal or a tool call. A role alone is none.
-func hasOutput(choice gjson.Result) bool {
-	if choice.Get("text").Str != "" {
+func (c *chunk) readChoice(choice gjson.Result) {
+	choice.ForEach(func(key, value gjson.Result) bool {
+		switch key.Str {
+		case "text":
+			c.output = c.output || value.Str != ""
+		case "delta":
+			c.output = c.output || hasOutput(value)
+		case "finish_reason":
+			if value.Type == gjson.String && value.Str != "" {
+				c.finished++
+				c.reason = value.Str
+			}
+		}
 		return true
-	}
+	})
+}
+
+// hasOutput tells whether a delta carries something that the model generated:
+// content, reasoning, a refusal or a tool call. A role alone is none.
+func hasOutput(delta gjson.Result) bool {
 	found := false
-	choice.Get("delta").ForEach(func(key, value gjson.Result) bool {
+	delta.ForEach(func(key, value gjson.Result) bool {
 		switch key.Str {
 		case "content", "reasoning_content", "reasoning", "refusal":
 			found = value.Str != ""

@@ -116,7 +116,11 @@ func (x *exchange) forward(q *request) *failure {
 	}
 	ctx, cancel := context.WithCancelCause(x.r.Context())
 	defer cancel(nil)
-	defer context.AfterFunc(g.alive, func() { cancel(context.Cause(g.alive)) })()
+	defer context.AfterFunc(g.alive, func() {
+		cancel(context.Cause(g.alive))
+		// A handler that waits for a client that does not read hears of no context.
+		_ = http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(time.Second))
+	})()
 	t := newTimers(cancel, d.timeouts, q.stream)
 	defer t.stop()
 

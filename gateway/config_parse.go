@@ -60,8 +60,6 @@ func firstLine(err error) error {
 	return errors.New(strings.TrimPrefix(text, "yaml: "))
 }
 
-var unmarshaler = reflect.TypeFor[yaml.Unmarshaler]()
-
 // checkShape walks the document beside the type it is read into. The YAML
 // library would ignore unknown keys or name them without help, and it quotes
 // what it cannot convert, which could be a key that stands in the wrong place.

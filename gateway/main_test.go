@@ -51,7 +51,6 @@ type stand struct {
 	admin   string
 	client  *http.Client
 	logs    *logBuffer
-	now     func() time.Time
 }
 
 // testConfig has two tenants, one provider at endpoint and the alias "small".

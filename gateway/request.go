@@ -3,6 +3,7 @@ package gateway
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -28,7 +29,6 @@ type request struct {
 	maxTokens    int64 // 0 when absent
 	maxKey       string
 	input        int64 // estimate, tokens
-	salt         string
 
 	fields map[string]gjson.Result // the top-level fields of interest
 }
@@ -279,7 +279,7 @@ func combineSalt(tenant string, client gjson.Result) string {
 func saltOf(parts ...string) string {
 	h := sha256.New()
 	for _, p := range parts {
-		fmt.Fprintf(h, "%d:%s", len(p), p)
+		h.Write(append(binary.AppendUvarint(nil, uint64(len(p))), p...)) // a hash never fails
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
