@@ -11,21 +11,24 @@ import (
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
-func compareGolden(t *testing.T, path string, got []byte) {
+// golden compares text with testdata/name, or rewrites it.
+func golden(t *testing.T, name, text string) {
 	t.Helper()
+	path := filepath.Join("testdata", name)
 	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, got, 0o644); err != nil {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
+		return
 	}
 	want, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("output differs from %s (-want +got):\n%s", path, diff)
+	if diff := cmp.Diff(string(want), text); diff != "" {
+		t.Errorf("%s (-want +got), rewrite with -update:\n%s", path, diff)
 	}
 }

@@ -2,7 +2,6 @@ package reports
 
 import (
 	"bytes"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -39,7 +38,7 @@ func TestWritePlan(t *testing.T) {
 					t.Errorf("line of %d columns: %s", n, line)
 				}
 			}
-			compareGolden(t, filepath.Join("testdata", tc.name+".golden"), got.Bytes())
+			golden(t, tc.name+".golden", got.String())
 		})
 	}
 }

@@ -2,8 +2,6 @@ package reports
 
 import (
 	"bytes"
-	"flag"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,30 +12,6 @@ import (
 
 	"github.com/llmctl/llmctl/reports/record"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-// golden compares text with testdata/name, or rewrites it.
-func golden(t *testing.T, name, text string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.MkdirAll("testdata", 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), text); diff != "" {
-		t.Errorf("%s (-want +got), rewrite with -update:\n%s", path, diff)
-	}
-}
 
 // exampleRun is a run with every part of a report.
 func exampleRun() record.Run {

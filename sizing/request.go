@@ -243,7 +243,7 @@ func (s *situation) resolveWorkload(r Request) error {
 	}
 	if w.Input.Kind == "" {
 		w.Input = chat.Input
-		if w.Prefix.Groups == 0 {
+		if w.Prefix == (profiles.Prefix{}) {
 			w.Prefix = chat.Prefix
 			s.assume("shared prefix", w.Prefix.String(), "--prefix")
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -43,7 +44,7 @@ func newBench(s *iostreams.IO) *cobra.Command {
 	f := &benchFlags{}
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Load an OpenAI-compatible endpoint, or the bundled stack, and report what it does",
+		Short: "Load an endpoint, or the bundled stack, and report what it does",
 		Long: `Load an OpenAI-compatible endpoint with streaming requests and report goodput,
 latencies, throughput and cost. Without --endpoint (or OPENAI_BASE_URL) it starts
 the bundled gateway and engine as a child process, loads that, and stops it.
@@ -70,7 +71,6 @@ go to disk as they complete.`,
 	f.addTarget(cmd)
 	f.addRun(cmd)
 	f.addResult(cmd)
-	cmd.MarkFlagsMutuallyExclusive("duration", "requests")
 	return cmd
 }
 
@@ -119,6 +119,9 @@ func (f *benchFlags) resolve(cmd *cobra.Command, s *iostreams.IO) (*bench, error
 	sc, err := f.scenario.resolve(cmd, s)
 	if err != nil {
 		return nil, err
+	}
+	if cmd.Flags().Changed("duration") && cmd.Flags().Changed("requests") {
+		return nil, errors.New("--duration and --requests both bound the run; give one of them")
 	}
 	b := &bench{io: s, flags: f, asserts: f.asserts}
 	if f.endpoint == "" {

@@ -20,7 +20,7 @@ func newGateway(s *iostreams.IO) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "gateway",
-		Short: "Run the gateway: keys, tenants, token limits and routing in front of engines",
+		Short: "Run the gateway: keys, tenants, limits and routing",
 		Long: `Run the gateway. Its log, one JSON line per request, goes to standard error.
 docs/gateway.md explains the configuration.`,
 		Example: `  llmctl gateway --config gateway.yaml

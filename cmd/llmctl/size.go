@@ -21,7 +21,7 @@ func newSize(s *iostreams.IO) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "size",
-		Short: "Plan a deployment: KV bytes per token, what fits, how many replicas, what it costs",
+		Short: "Plan a deployment: what fits, how many replicas, what it costs",
 		Long: `Plan a deployment in closed form. Everything that is not said has a default,
 and each default is printed with the flag that changes it. --explain shows how
 each number was reached.`,
