@@ -71,7 +71,7 @@ func TestParseDistribution(t *testing.T) {
 
 func TestParsePrefix(t *testing.T) {
 	for text, want := range map[string]Prefix{
-		"none":                                      {},
+		"none":                                      {None: true},
 		"groups=4,tokens=1024":                      {Groups: 4, Tokens: 1024},
 		"tokens=1k, groups=4":                       {Groups: 4, Tokens: 1000},
 		"groups=4,tokens=8,popularity=zipf(1.1)":    {Groups: 4, Tokens: 8, Popularity: 1.1},
