@@ -185,7 +185,8 @@ func badJSON(err error) (message, param string) {
 		if wrong.Field == "" {
 			return "request body must be a JSON object, got " + wrong.Value, ""
 		}
-		return wrong.Field + " must be a " + kindName(wrong.Type.Kind()) + ", got " + wrong.Value, wrong.Field
+		field := strings.TrimPrefix(wrong.Field, "Generation.") // the embedded struct is ours, not the client's
+		return field + " must be a " + kindName(wrong.Type.Kind()) + ", got " + wrong.Value, field
 	}
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {

@@ -1,0 +1,117 @@
+package model
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestSampleFollowsTheDistribution draws at many positions and compares the
+// frequencies with the probabilities that the parameters leave.
+func TestSampleFollowsTheDistribution(t *testing.T) {
+	logits := []float32{0, 1, 2, float32(math.Inf(-1)), 1.5}
+	e := func(x float64) float64 { return math.Exp(x) }
+	for _, c := range []struct {
+		name      string
+		p         Sampling
+		forbidden []int32
+		weights   []float64
+	}{
+		{"temperature 1", Sampling{Temperature: 1}, nil, []float64{1, e(1), e(2), 0, e(1.5)}},
+		{"temperature 2", Sampling{Temperature: 2}, nil, []float64{1, e(0.5), e(1), 0, e(0.75)}},
+		{"top_k 2", Sampling{Temperature: 1, TopK: 2}, nil, []float64{0, 0, e(2), 0, e(1.5)}},
+		{"top_k beyond the vocabulary", Sampling{Temperature: 1, TopK: 9}, nil, []float64{1, e(1), e(2), 0, e(1.5)}},
+		{"top_p small keeps one", Sampling{Temperature: 1, TopP: 0.01}, nil, []float64{0, 0, 1, 0, 0}},
+		// The two likeliest have 0.76 of the probability, so the third is needed for 0.8.
+		{"top_p 0.8", Sampling{Temperature: 1, TopP: 0.8}, nil, []float64{0, e(1), e(2), 0, e(1.5)}},
+		{"min_p 0.5", Sampling{Temperature: 1, MinP: 0.5}, nil, []float64{0, 0, e(2), 0, e(1.5)}},
+		{"forbidden", Sampling{Temperature: 1}, []int32{2, 4}, []float64{1, e(1), 0, 0, 0}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			const draws = 20000
+			var s Sampler
+			counts := make([]float64, len(logits))
+			c.p.Seed = 3
+			for position := range draws {
+				counts[s.Sample(logits, c.p, position, c.forbidden)]++
+			}
+			sum := 0.0
+			for _, w := range c.weights {
+				sum += w
+			}
+			for i, w := range c.weights {
+				p := w / sum
+				if limit := 5 * math.Sqrt(p*(1-p)*draws); math.Abs(counts[i]-p*draws) > limit {
+					t.Errorf("token %d: drawn %v times, want %.0f ± %.0f", i, counts[i], p*draws, limit)
+				}
+			}
+		})
+	}
+}
+
+func TestGreedy(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		logits    []float32
+		forbidden []int32
+		want      int32
+	}{
+		{"largest", []float32{1, 3, 2}, nil, 1},
+		{"first of equals", []float32{1, 3, 3}, nil, 1},
+		{"forbidden", []float32{1, 3, 2}, []int32{1}, 2},
+		{"nothing allowed", []float32{1}, []int32{0}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var s Sampler
+			if got := s.Sample(c.logits, Sampling{}, 0, c.forbidden); got != c.want {
+				t.Errorf("got %d, want %d", got, c.want)
+			}
+		})
+	}
+}
+
+// TestSampleDependsOnItsArgumentsOnly: another sampler, used for something else
+// before, gives the same token, and logits stay as they are.
+func TestSampleDependsOnItsArgumentsOnly(t *testing.T) {
+	var used Sampler
+	rapid.Check(t, func(t *rapid.T) {
+		logits := rapid.SliceOfN(rapid.Float32Range(-20, 20), 1, 50).Draw(t, "logits")
+		p := Sampling{
+			Temperature: rapid.Float32Range(0, 3).Draw(t, "temperature"), TopK: rapid.IntRange(0, 60).Draw(t, "top_k"),
+			TopP: rapid.Float32Range(0, 1).Draw(t, "top_p"), MinP: rapid.Float32Range(0, 1).Draw(t, "min_p"), Seed: rapid.Uint64().Draw(t, "seed"),
+		}
+		position := rapid.IntRange(0, 1<<20).Draw(t, "position")
+		before := slices.Clone(logits)
+		var fresh Sampler
+		a, b := fresh.Sample(logits, p, position, nil), used.Sample(logits, p, position, nil)
+		if a != b || int(a) >= len(logits) {
+			t.Fatalf("got %d and %d of %d tokens", a, b, len(logits))
+		}
+		if !slices.Equal(before, logits) {
+			t.Fatal("logits were changed")
+		}
+	})
+}
+
+func BenchmarkSample(b *testing.B) {
+	logits := make([]float32, 2048)
+	for i := range logits {
+		logits[i] = 4 * float32(uniform(1, i))
+	}
+	for _, c := range []struct {
+		name string
+		p    Sampling
+	}{{"greedy", Sampling{}}, {"temperature", Sampling{Temperature: 1}}, {"top_p", Sampling{Temperature: 1, TopP: 0.9}}} {
+		b.Run(c.name, func(b *testing.B) {
+			var s Sampler
+			b.ReportAllocs()
+			i := 0
+			for b.Loop() {
+				s.Sample(logits, c.p, i, nil)
+				i++
+			}
+		})
+	}
+}

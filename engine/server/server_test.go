@@ -1,0 +1,351 @@
+package server
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/llmctl/llmctl/engine"
+	"github.com/llmctl/llmctl/engine/sched"
+	"github.com/llmctl/llmctl/internal/openai"
+	"github.com/llmctl/llmctl/internal/tokenizer"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fixture is an engine behind a real HTTP server on loopback.
+type fixture struct {
+	t      *testing.T
+	engine *engine.Engine
+	http   *httptest.Server
+}
+
+func serve(t *testing.T, c engine.Config, o Options) *fixture {
+	return serveWrapped(t, c, o, func(h http.Handler) http.Handler { return h })
+}
+
+func serveWrapped(t *testing.T, c engine.Config, o Options, wrap func(http.Handler) http.Handler) *fixture {
+	t.Helper()
+	if c.Blocks == 0 {
+		c.Blocks = 512
+	}
+	e, err := engine.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Now = func() time.Time { return time.Unix(1700000000, 0) }
+	f := &fixture{t: t, engine: e, http: httptest.NewServer(wrap(New(e, o)))}
+	t.Cleanup(func() { f.http.Close(); e.Close(); f.http.Client().CloseIdleConnections() })
+	return f
+}
+
+func (f *fixture) post(path, body string) (int, http.Header, string) {
+	f.t.Helper()
+	return f.do(f.t.Context(), http.MethodPost, path, body, nil)
+}
+
+func (f *fixture) do(ctx context.Context, method, path, body string, header http.Header) (int, http.Header, string) {
+	f.t.Helper()
+	r, err := http.NewRequestWithContext(ctx, method, f.http.URL+path, strings.NewReader(body))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	for k, v := range header {
+		r.Header[k] = v
+	}
+	answer, err := f.http.Client().Do(r)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return answer.StatusCode, answer.Header, string(text)
+}
+
+func decode[T any](t *testing.T, text string) (v T) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return v
+}
+
+func TestChat(t *testing.T) {
+	f := serve(t, engine.Config{}, Options{})
+	status, header, body := f.post("/v1/chat/completions",
+		`{"model":"builtin","messages":[{"role":"user","content":"the old moon"}],"max_tokens":7,"ignore_eos":true,"temperature":0,"unknown":{"x":1}}`)
+	if status != http.StatusOK {
+		t.Fatalf("status %d: %s", status, body)
+	}
+	got := decode[openai.Completion](t, body)
+	text := got.Choices[0].Message.Content
+	want := openai.Completion{
+		ID: "chatcmpl-" + header.Get("X-Request-Id"), Object: "chat.completion", Created: 1700000000, Model: "builtin",
+		Choices: []openai.Choice{{Message: &openai.Answer{Role: "assistant", Content: text}, FinishReason: "length"}},
+		Usage:   openai.NewUsageReport(7, 7, 0),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if n := len(tokenizer.Encode(nil, text)); n != 7 {
+		t.Errorf("%q is %d tokens, want 7", text, n)
+	}
+}
+
+func TestCompletion(t *testing.T) {
+	f := serve(t, engine.Config{}, Options{ServedModelName: "alias"})
+	for _, prompt := range []string{`"the old moon"`, `["the old moon"]`, fmt.Sprint(tokens("the old moon")), "[" + fmt.Sprint(tokens("the old moon")) + "]"} {
+		prompt = strings.ReplaceAll(prompt, " ", map[bool]string{true: ",", false: " "}[!strings.Contains(prompt, `"`)])
+		status, _, body := f.post("/v1/completions", `{"model":"alias","temperature":0,"ignore_eos":true,"prompt":`+prompt+`}`)
+		if status != http.StatusOK {
+			t.Fatalf("prompt %s: status %d: %s", prompt, status, body)
+		}
+		got := decode[openai.Completion](t, body)
+		if got.Object != "text_completion" || got.Choices[0].Text == nil || got.Choices[0].Message != nil {
+			t.Errorf("prompt %s: wrong shape: %s", prompt, body)
+		}
+		if got.Usage.PromptTokens != 4 || got.Usage.CompletionTokens != defaultCompletionTokens {
+			t.Errorf("prompt %s: usage %+v, want 4 and %d", prompt, got.Usage, defaultCompletionTokens)
+		}
+	}
+}
+
+func tokens(text string) []int32 { return tokenizer.Encode([]int32{tokenizer.BOS}, text) }
+
+func TestContentParts(t *testing.T) {
+	f := serve(t, engine.Config{}, Options{})
+	usage := func(content string) int {
+		_, _, body := f.post("/tokenize", `{"messages":[{"role":"user","content":`+content+`}]}`)
+		return decode[struct{ Count int }](t, body).Count
+	}
+	if one, parts := usage(`"the\nmoon"`), usage(`[{"type":"text","text":"the"},{"type":"text","text":"moon"}]`); one != parts {
+		t.Errorf("a string has %d tokens, the same text in parts %d", one, parts)
+	}
+}
+
+// TestChatsThatGoOnHitTheCache: the template keeps the beginning of a
+// conversation the same, and usage tells what that saved.
+func TestChatsThatGoOnHitTheCache(t *testing.T) {
+	f := serve(t, engine.Config{}, Options{})
+	system := strings.TrimSpace(strings.Repeat("the moon ", 40))
+	ask := func(extra, salt string) openai.UsageReport {
+		_, _, body := f.post("/v1/chat/completions", `{"max_tokens":2,"ignore_eos":true,"cache_salt":"`+salt+`","messages":[{"role":"system","content":"`+system+`"}`+extra+`]}`)
+		return decode[openai.Completion](t, body).Usage
+	}
+	cold := ask("", "")
+	if cold.PromptTokensDetails.CachedTokens != 0 || cold.PromptTokens != 84 {
+		t.Fatalf("first: %+v, want 84 prompt tokens, none cached", cold)
+	}
+	if warm := ask(`,{"role":"user","content":"old"}`, ""); warm.PromptTokensDetails.CachedTokens != 80 || warm.PromptTokens != 87 {
+		t.Errorf("longer: %+v, want 87 prompt tokens, 80 cached", warm)
+	}
+	if other := ask("", "tenant"); other.PromptTokensDetails.CachedTokens != 0 {
+		t.Errorf("other salt: %+v, want none cached", other)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	f := serve(t, engine.Config{Sched: sched.Config{MaxModelLen: 100}}, Options{MaxBody: 4000})
+	chat := func(rest string) string { return `{"messages":[{"role":"user","content":"the moon"}]` + rest + `}` }
+	long := `{"messages":[{"role":"user","content":"` + strings.Repeat("the ", 120) + `"}]}`
+	for _, c := range []struct {
+		name, method, path, body string
+		status                   int
+		message                  string // a part of it
+		param, code              string
+	}{
+		{"not JSON", "POST", "/v1/chat/completions", "{", 400, "not valid JSON", "", ""},
+		{"empty body", "POST", "/v1/chat/completions", "", 400, "not valid JSON", "", ""},
+		{"a list", "POST", "/v1/chat/completions", "[]", 400, "must be a JSON object, got array", "", ""},
+		{"null", "POST", "/v1/chat/completions", "null", 400, "messages must not be empty", "messages", ""},
+		{"model is a number", "POST", "/v1/chat/completions", `{"model":1}`, 400, "model must be a string, got number", "model", ""},
+		{"max_tokens is text", "POST", "/v1/chat/completions", chat(`,"max_tokens":"5"`), 400, "max_tokens must be a whole number, got string", "max_tokens", ""},
+		{"no messages", "POST", "/v1/chat/completions", `{}`, 400, "messages must not be empty", "messages", ""},
+		{"unknown role", "POST", "/v1/chat/completions", `{"messages":[{"role":"king","content":"x"}]}`, 400, `messages[0].role is "king"`, "messages", ""},
+		{"image", "POST", "/v1/chat/completions", `{"messages":[{"role":"user","content":[{"type":"image_url"}]}]}`, 400, `"image_url" is not supported`, "", ""},
+		{"content is a number", "POST", "/v1/chat/completions", `{"messages":[{"role":"user","content":5}]}`, 400, "content must be a string", "", ""},
+		{"unknown model", "POST", "/v1/chat/completions", chat(`,"model":"gpt-4"`), 404, "The model `gpt-4` does not exist.", "model", "model_not_found"},
+		{"max_tokens 0", "POST", "/v1/chat/completions", chat(`,"max_tokens":0`), 400, "max_tokens must be at least 1, got 0.", "max_tokens", ""},
+		{"max_tokens negative", "POST", "/v1/chat/completions", chat(`,"max_tokens":-160`), 400, "max_tokens must be at least 1, got -160.", "max_tokens", ""},
+		{"max_completion_tokens 0", "POST", "/v1/chat/completions", chat(`,"max_tokens":5,"max_completion_tokens":0`), 400, "must be at least 1, got 0.", "max_tokens", ""},
+		{"prompt too long", "POST", "/v1/chat/completions", long, 400, "This model's maximum context length is 100 tokens. However, your request has 125 input tokens. Please reduce the length of the input messages.", "messages", "context_length_exceeded"},
+		{"sum too long", "POST", "/v1/chat/completions", chat(`,"max_tokens":95`), 400, "'max_tokens' or 'max_completion_tokens' is too large: 95. This model's maximum context length is 100 tokens and your request has 6 input tokens (95 > 100 - 6).", "max_tokens", "context_length_exceeded"},
+		{"n", "POST", "/v1/chat/completions", chat(`,"n":2`), 400, "n=2 is not supported", "n", "unsupported_parameter"},
+		{"tools", "POST", "/v1/chat/completions", chat(`,"tools":[{}]`), 400, "tools is not supported", "tools", "unsupported_parameter"},
+		{"JSON mode", "POST", "/v1/chat/completions", chat(`,"response_format":{"type":"json_object"}`), 400, "response_format", "response_format", "unsupported_parameter"},
+		{"logprobs", "POST", "/v1/chat/completions", chat(`,"logprobs":true`), 400, "logprobs", "logprobs", "unsupported_parameter"},
+		{"logit_bias", "POST", "/v1/chat/completions", chat(`,"logit_bias":{"5":1}`), 400, "logit_bias", "logit_bias", "unsupported_parameter"},
+		{"presence penalty", "POST", "/v1/chat/completions", chat(`,"presence_penalty":0.5`), 400, "presence_penalty", "presence_penalty", "unsupported_parameter"},
+		{"frequency penalty", "POST", "/v1/chat/completions", chat(`,"frequency_penalty":0.5`), 400, "frequency_penalty", "frequency_penalty", "unsupported_parameter"},
+		{"repetition penalty", "POST", "/v1/chat/completions", chat(`,"repetition_penalty":1.1`), 400, "repetition_penalty", "repetition_penalty", "unsupported_parameter"},
+		{"echo", "POST", "/v1/completions", `{"prompt":"x","echo":true}`, 400, "echo", "echo", "unsupported_parameter"},
+		{"best_of", "POST", "/v1/completions", `{"prompt":"x","best_of":2}`, 400, "best_of", "best_of", "unsupported_parameter"},
+		{"suffix", "POST", "/v1/completions", `{"prompt":"x","suffix":"y"}`, 400, "suffix", "suffix", "unsupported_parameter"},
+		{"completion logprobs", "POST", "/v1/completions", `{"prompt":"x","logprobs":0}`, 400, "logprobs", "logprobs", "unsupported_parameter"},
+		{"two prompts", "POST", "/v1/completions", `{"prompt":["x","y"]}`, 400, "more than one prompt", "", ""},
+		{"prompt is a number", "POST", "/v1/completions", `{"prompt":5}`, 400, "prompt must be", "", ""},
+		{"empty token prompt", "POST", "/v1/completions", `{"prompt":[]}`, 400, "at least 1 token", "", ""},
+		{"token out of vocabulary", "POST", "/v1/completions", `{"prompt":[5000]}`, 400, "token 5000 is out of vocabulary", "prompt", ""},
+		{"temperature", "POST", "/v1/chat/completions", chat(`,"temperature":-1`), 400, "temperature must be non-negative", "", ""},
+		{"top_p 0", "POST", "/v1/chat/completions", chat(`,"top_p":0`), 400, "top_p must be in (0, 1]", "top_p", ""},
+		{"top_p 2", "POST", "/v1/chat/completions", chat(`,"top_p":2`), 400, "top_p must be in (0, 1]", "", ""},
+		{"top_k", "POST", "/v1/chat/completions", chat(`,"top_k":-5`), 400, "top_k must be", "", ""},
+		{"empty stop", "POST", "/v1/chat/completions", chat(`,"stop":""`), 400, "stop cannot contain an empty string", "", ""},
+		{"many stops", "POST", "/v1/chat/completions", chat(`,"stop":[` + strings.Repeat(`"a",`, 16) + `"a"]`), 400, "at most 16", "stop", ""},
+		{"stop is a number", "POST", "/v1/chat/completions", chat(`,"stop":5`), 400, "stop must be", "", ""},
+		{"min over max", "POST", "/v1/chat/completions", chat(`,"max_tokens":3,"min_tokens":5`), 400, "min_tokens must be", "", ""},
+		{"stream_options without stream", "POST", "/v1/chat/completions", chat(`,"stream_options":{}`), 400, "stream_options", "stream_options", ""},
+		{"body too large", "POST", "/v1/chat/completions", `{"x":"` + strings.Repeat("x", 5000) + `"}`, 413, "larger than the limit", "", "request_too_large"},
+		{"wrong method", "GET", "/v1/chat/completions", "", 405, "use POST", "", ""},
+		{"wrong method for models", "POST", "/v1/models", "", 405, "use GET", "", ""},
+		{"no such path", "GET", "/v2/x", "", 404, "no such path", "", ""},
+		{"no such model", "GET", "/v1/models/org/other", "", 404, "`org/other` does not exist", "model", "model_not_found"},
+		{"nothing to tokenize", "POST", "/tokenize", "{}", 400, "prompt or messages is needed", "prompt", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			status, header, body := f.do(t.Context(), c.method, c.path, c.body, nil)
+			if status != c.status || header.Get("Content-Type") != "application/json" {
+				t.Fatalf("status %d (%s), want %d: %s", status, header.Get("Content-Type"), c.status, body)
+			}
+			got := decode[struct{ Error openai.Error }](t, body).Error
+			value := func(p *string) string {
+				if p == nil {
+					return ""
+				}
+				return *p
+			}
+			if !strings.Contains(got.Message, c.message) || value(got.Param) != c.param || value(got.Code) != c.code || got.Type != "invalid_request_error" {
+				t.Errorf("got %s, want message %q, param %q, code %q", body, c.message, c.param, c.code)
+			}
+		})
+	}
+	if s := f.engine.Stats(); s.Running+s.Waiting != 0 || len(s.Finished) == 0 || s.Generated != 0 {
+		t.Errorf("refused requests reached the engine: %+v", s)
+	}
+}
+
+func TestHarmlessValuesAreAccepted(t *testing.T) {
+	f := serve(t, engine.Config{}, Options{})
+	status, _, body := f.post("/v1/chat/completions", `{"messages":[{"role":"developer","content":null}],"max_tokens":1,"n":1,"tools":[],"logprobs":false,
+		"top_logprobs":0,"logit_bias":{},"presence_penalty":0,"frequency_penalty":0,"repetition_penalty":1,"response_format":{"type":"text"},
+		"stop":null,"seed":-5,"top_k":-1,"min_p":0,"user":"u","stream_options":null,"temperature":0.5,"top_p":1}`)
+	if status != http.StatusOK {
+		t.Errorf("status %d: %s", status, body)
+	}
+}
+
+func TestAPIKey(t *testing.T) {
+	f := serve(t, engine.Config{}, Options{APIKey: "secret"})
+	for _, c := range []struct {
+		name, path, authorization string
+		status                    int
+	}{
+		{"right", "/v1/models", "Bearer secret", 200},
+		{"scheme in lower case", "/v1/models", "bearer secret", 200},
+		{"none", "/v1/models", "", 401},
+		{"wrong", "/v1/models", "Bearer other", 401},
+		{"empty token", "/v1/models", "Bearer ", 401},
+		{"scheme alone", "/v1/models", "Bearer", 401},
+		{"another scheme", "/v1/models", "Basic secret", 401},
+		{"probes need none", "/health", "", 200},
+		{"scrapers need none", "/metrics", "", 200},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			status, _, body := f.do(t.Context(), "GET", c.path, "", http.Header{"Authorization": {c.authorization}})
+			if status != c.status {
+				t.Fatalf("status %d, want %d", status, c.status)
+			}
+			if status == 401 && (!strings.Contains(body, "invalid_api_key") || strings.Contains(body, "secret")) {
+				t.Errorf("body: %s", body)
+			}
+		})
+	}
+}
+
+func TestModelsVersionHealthTokenize(t *testing.T) {
+	f := serve(t, engine.Config{Sched: sched.Config{MaxModelLen: 128}}, Options{ServedModelName: "alias", Version: "1.2.3"})
+	for _, c := range []struct{ name, method, path, body, want string }{
+		{"models", "GET", "/v1/models", "", `{"object":"list","data":[{"id":"alias","object":"model","created":1700000000,"owned_by":"llmctl","root":"builtin","parent":null,"max_model_len":128}]}`},
+		{"model", "GET", "/v1/models/alias", "", `{"id":"alias","object":"model","created":1700000000,"owned_by":"llmctl","root":"builtin","parent":null,"max_model_len":128}`},
+		{"version", "GET", "/version", "", `{"version":"1.2.3"}`},
+		{"health", "GET", "/health", "", ``},
+		{"tokenize", "POST", "/tokenize", `{"prompt":"A","return_token_strs":true}`, `{"count":2,"max_model_len":128,"tokens":[0,322],"token_strs":["\u003cs\u003e","A"]}`},
+		{"tokenize without specials", "POST", "/tokenize", `{"prompt":"A","add_special_tokens":false}`, `{"count":1,"max_model_len":128,"tokens":[322]}`},
+		{"tokenize nothing", "POST", "/tokenize", `{"prompt":"","add_special_tokens":false}`, `{"count":0,"max_model_len":128,"tokens":[]}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			status, _, body := f.do(t.Context(), c.method, c.path, c.body, nil)
+			if status != 200 || body != c.want {
+				t.Errorf("status %d, got  %s\nwant %s", status, body, c.want)
+			}
+		})
+	}
+}
+
+func TestRequestID(t *testing.T) {
+	f := serve(t, engine.Config{}, Options{})
+	for _, c := range []struct {
+		sent string
+		kept bool
+	}{{"abc-123", true}, {"", false}, {"has space", false}, {strings.Repeat("x", 200), false}} {
+		_, header, _ := f.do(t.Context(), "GET", "/health", "", http.Header{"X-Request-Id": {c.sent}})
+		got := header.Get("X-Request-Id")
+		if got == "" || (got == c.sent) != c.kept {
+			t.Errorf("sent %q, got %q", c.sent, got)
+		}
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	f := serve(t, engine.Config{}, Options{ServedModelName: "alias"})
+	f.post("/v1/completions", `{"prompt":"the moon","max_tokens":3,"ignore_eos":true}`)
+	_, _, page := f.do(t.Context(), "GET", "/metrics", "", nil)
+	got := map[string]string{}
+	for scan := bufio.NewScanner(strings.NewReader(page)); scan.Scan(); {
+		if name, value, ok := strings.Cut(scan.Text(), "} "); ok {
+			got[name+"}"] = value
+		}
+	}
+	const labels = `engine="0",model_name="alias"`
+	for name, want := range map[string]string{
+		"vllm:num_requests_running{" + labels + "}":                                                  "0",
+		"vllm:num_requests_waiting{" + labels + "}":                                                  "0",
+		"vllm:kv_cache_usage_perc{" + labels + "}":                                                   "0",
+		"vllm:num_preemptions_total{" + labels + "}":                                                 "0",
+		"vllm:prefix_cache_queries_total{" + labels + "}":                                            "3",
+		"vllm:prefix_cache_hits_total{" + labels + "}":                                               "0",
+		"vllm:prompt_tokens_total{" + labels + "}":                                                   "3",
+		"vllm:generation_tokens_total{" + labels + "}":                                               "3",
+		`vllm:request_success_total{` + `engine="0",finished_reason="length",model_name="alias"}`:    "1",
+		`vllm:request_success_total{` + `engine="0",finished_reason="abort",model_name="alias"}`:     "0",
+		`vllm:cache_config_info{block_size="16",engine="0",model_name="alias",num_gpu_blocks="512"}`: "1",
+		"vllm:time_to_first_token_seconds_count{" + labels + "}":                                     "1",
+		"vllm:inter_token_latency_seconds_count{" + labels + "}":                                     "2",
+		"vllm:e2e_request_latency_seconds_count{" + labels + "}":                                     "1",
+		"vllm:request_queue_time_seconds_count{" + labels + "}":                                      "1",
+		"vllm:request_prefill_time_seconds_count{" + labels + "}":                                    "1",
+		"vllm:request_decode_time_seconds_count{" + labels + "}":                                     "1",
+		"vllm:request_prompt_tokens_sum{" + labels + "}":                                             "3",
+		"vllm:request_generation_tokens_sum{" + labels + "}":                                         "3",
+		"vllm:iteration_tokens_total_sum{" + labels + "}":                                            "5",
+		`vllm:time_to_first_token_seconds_bucket{` + labels + `,le="2560"}`:                          "1",
+		`vllm:inter_token_latency_seconds_bucket{` + labels + `,le="80"}`:                            "2",
+	} {
+		if got[name] != want {
+			t.Errorf("%s is %q, want %q", name, got[name], want)
+		}
+	}
+}
