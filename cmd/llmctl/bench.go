@@ -30,7 +30,7 @@ type benchFlags struct {
 	endpoint, served, api, metricsURL string
 	headers                           []string
 	duration, warmup, drain           time.Duration
-	firstToken, idle, total           time.Duration
+	firstToken, idle, total, maxLag   time.Duration
 	requests, maxInFlight, count      int
 	seed                              uint64
 	ignoreEOS                         bool
@@ -92,11 +92,12 @@ func (f *benchFlags) addTarget(cmd *cobra.Command) {
 
 func (f *benchFlags) addRun(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.DurationVar(&f.duration, "duration", 15*time.Second, "length of the measurement")
+	flags.DurationVar(&f.duration, "duration", 10*time.Second, "length of the measurement")
 	flags.IntVar(&f.requests, "requests", 0, "measure this many requests in place of a duration")
 	flags.DurationVar(&f.warmup, "warmup", 2*time.Second, "time before the measurement in which requests do not count")
 	flags.DurationVar(&f.drain, "drain", 30*time.Second, "time that requests in flight have to end after sending has")
 	flags.DurationVar(&f.firstToken, "timeout-first-token", time.Minute, "longest wait for the first token")
+	flags.DurationVar(&f.maxLag, "max-lag", 0, "lateness of the client (p99) above which the run is not trusted (default: the larger of 5ms and 5% of TTFT p50)")
 	flags.DurationVar(&f.idle, "timeout-idle", time.Minute, "longest gap between tokens")
 	flags.DurationVar(&f.total, "timeout", 10*time.Minute, "longest request")
 	flags.IntVar(&f.maxInFlight, "max-in-flight", loadgen.DefaultMaxInFlight, "requests in flight beyond which an open loop drops")
@@ -123,7 +124,7 @@ func (f *benchFlags) resolve(cmd *cobra.Command, s *iostreams.IO) (*bench, error
 	if cmd.Flags().Changed("duration") && cmd.Flags().Changed("requests") {
 		return nil, errors.New("--duration and --requests both bound the run; give one of them")
 	}
-	b := &bench{io: s, flags: f, asserts: f.asserts}
+	b := &bench{io: s, id: newID(), flags: f, asserts: f.asserts}
 	if f.endpoint == "" {
 		f.endpoint = s.Env("OPENAI_BASE_URL")
 	}
@@ -160,7 +161,7 @@ func (f *benchFlags) checkChoices(sc profiles.Scenario) error {
 	for _, d := range []struct {
 		flag  string
 		value time.Duration
-	}{{"--warmup", f.warmup}, {"--drain", f.drain}, {"--timeout-first-token", f.firstToken}, {"--timeout-idle", f.idle}, {"--timeout", f.total}} {
+	}{{"--warmup", f.warmup}, {"--drain", f.drain}, {"--timeout-first-token", f.firstToken}, {"--timeout-idle", f.idle}, {"--timeout", f.total}, {"--max-lag", f.maxLag}} {
 		if d.value < 0 {
 			return fmt.Errorf("%s %s is negative", d.flag, d.value)
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -26,6 +27,7 @@ const defaultConcurrency = 4
 // bench is one resolved call of the command.
 type bench struct {
 	io    *iostreams.IO
+	id    string // unique; salts the prompts, so that no run finds another one's in a cache
 	flags *benchFlags
 
 	scenario    profiles.Scenario
@@ -146,14 +148,17 @@ func (b *bench) asked() string {
 		w.Name, arrival, length, w.Input, w.Output, w.Prefix)
 }
 
-// facts are what the caller of the load generator knows about every run.
-func (b *bench) facts(run *record.Run) error {
+// facts adds to a run what the caller of the load generator knows about it.
+func (b *bench) facts(run *record.Run, t target) error {
 	scenario, err := json.Marshal(b.scenario)
 	if err != nil {
 		return fmt.Errorf("encoding the scenario: %w", err)
 	}
 	run.Kind = "bench"
+	run.ID = b.id
 	run.Scenario = scenario
+	run.Target = record.Target{Endpoint: withoutCredentials(t.endpoint), Model: t.model, Bundled: t.bundled, Device: t.device}
+	run.Environment = environment(run.Environment.Start)
 	run.Asked = b.asked()
 	run.Defaults = b.defaults
 	run.SLODefault = !b.sloGiven
@@ -162,7 +167,18 @@ func (b *bench) facts(run *record.Run) error {
 		run.SLO = append(run.SLO, record.SLO{Class: o.Class, TTFT: o.TTFT, TPOT: o.TPOT, E2E: o.E2E, TTFO: o.TTFO, Attainment: o.Attainment})
 	}
 	run.Cost = b.cost
+	run.Client.MaxLag = b.flags.maxLag
 	run.MaxFailures = b.maxFailures
 	run.Asserts = b.asserts
 	return nil
+}
+
+// withoutCredentials is the endpoint as it may be shown and kept.
+func withoutCredentials(endpoint string) string {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return "" // the probe has already refused it
+	}
+	u.User, u.RawQuery = nil, ""
+	return u.String()
 }

@@ -82,6 +82,9 @@ func (b *bench) watchInterrupts(ctx context.Context, cancel func()) *stopper {
 				return
 			}
 			s.stop()
+			if !b.flags.quiet {
+				fmt.Fprintf(b.io.Err, "stopping: what is in flight has %s to end; Ctrl-C again ends at once\n", b.flags.drain)
+			}
 		}
 	}()
 	return s
@@ -144,18 +147,17 @@ func (b *bench) wireModel(models []string) (string, error) {
 // measure runs the workload once, or twice for an experiment, and returns the
 // report of the run as asked for.
 func (b *bench) measure(ctx context.Context, stop *stopper, t target) (*reports.Report, error) {
-	salt := newSalt()
 	var base *reports.Report
 	if b.scenario.Experiment == experimentSharedPrefix {
 		var err error
-		if base, err = b.once(ctx, stop, t, variant{salt: salt + "-unique", unique: true, name: "unique prefixes", step: "1 of 2, "}); err != nil {
+		if base, err = b.once(ctx, stop, t, variant{salt: b.id + "-unique", unique: true, name: "unique prefixes", step: "1 of 2, "}); err != nil {
 			return nil, err
 		}
 		if stop.used() {
 			return base, nil
 		}
 	}
-	v := variant{salt: salt, name: "shared prefixes", save: b.flags.save}
+	v := variant{salt: b.id, name: "shared prefixes", save: b.flags.save}
 	if base != nil {
 		v.step, v.base = "2 of 2, ", base
 	}
@@ -170,7 +172,8 @@ type variant struct {
 	base             *reports.Report // the other half of the experiment, already measured
 }
 
-func newSalt() string {
+// newID returns 64 random bits in hexadecimal.
+func newID() string {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // crypto/rand never fails on supported systems
 	return hex.EncodeToString(b[:])
@@ -196,11 +199,9 @@ func (b *bench) once(ctx context.Context, stop *stopper, t target, v variant) (*
 		return nil, err
 	}
 	run := result.Run
-	if err := b.facts(&run); err != nil {
+	if err := b.facts(&run, t); err != nil {
 		return nil, err
 	}
-	run.Environment = environment(run.Environment.Start)
-	run.Target = record.Target{Endpoint: t.endpoint, Model: t.model, Bundled: t.bundled, Device: t.device}
 	run.Interrupted = stop.used()
 	return keeper.finish(run, v)
 }

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"time"
 
+	"github.com/llmctl/llmctl/profiles"
 	"github.com/llmctl/llmctl/reports"
 	"github.com/llmctl/llmctl/reports/record"
 )
@@ -30,18 +32,26 @@ func (b *bench) newKeeper(path string, t target) (*keeper, error) {
 		return nil, usage(err)
 	}
 	k.dir = dir
-	var run record.Run
-	if err := b.facts(&run); err != nil {
+	run := record.Run{
+		Window:       record.Window{Start: b.flags.warmup},
+		ClosedLoop:   b.scenario.Workload.Arrival.Process == profiles.Closed,
+		SharedPrefix: b.scenario.Workload.Prefix.Groups > 0,
+		Client:       record.Client{CPUFraction: -1},
+	}
+	if b.flags.requests == 0 {
+		run.Window.End = b.flags.warmup + b.flags.duration
+	}
+	if err := b.facts(&run, t); err != nil {
 		return nil, err
 	}
-	run.Target = record.Target{Endpoint: t.endpoint, Model: t.model, Bundled: t.bundled, Device: t.device}
+	run.Environment.Start = time.Now()
 	return k, dir.WriteRun(run, nil)
 }
 
 func (k *keeper) add(r *record.Record) {
 	k.records = append(k.records, r)
 	if k.dir != nil {
-		k.dir.Add(r)
+		_ = k.dir.Add(r) // a full disk keeps the line in memory, and Close tells
 	}
 }
 

@@ -2,8 +2,10 @@ package main
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -13,7 +15,7 @@ var update = flag.Bool("update", false, "rewrite golden files and the expected p
 func TestMain(m *testing.M) {
 	// bench starts its own executable again as the bundled stack, which in a
 	// test is the test binary.
-	if len(os.Args) > 1 && os.Args[1] == "stack" {
+	if len(os.Args) > 1 && os.Args[1] == "stack" || os.Getenv("LLMCTL_TEST_MAIN") != "" {
 		main()
 	}
 	testscript.Main(m, map[string]func(){"llmctl": main})
@@ -29,8 +31,30 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits,
+			"await": await,
 		},
 	})
+}
+
+// await waits until a file has so many bytes, at least one: await FILE [BYTES].
+func await(ts *testscript.TestScript, neg bool, args []string) {
+	bytes := int64(1)
+	if len(args) == 2 {
+		_, err := fmt.Sscan(args[1], &bytes)
+		ts.Check(err)
+	}
+	if neg || len(args) < 1 || len(args) > 2 {
+		ts.Fatalf("usage: await FILE [BYTES]")
+	}
+	path := ts.MkAbs(args[0])
+	deadline := time.Now().Add(30 * time.Second)
+	for time.Now().Before(deadline) {
+		if info, err := os.Stat(path); err == nil && info.Size() >= bytes {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	ts.Fatalf("%s did not appear", args[0])
 }
 
 // exits runs a command and checks its exit code: exits CODE COMMAND ARGS…

@@ -44,6 +44,7 @@ func readRun(s *iostreams.IO, path string) (*reports.Report, error) {
 	if err := saved.Err(); err != nil {
 		fmt.Fprintf(s.Err, "warning: %v\n", err)
 	}
+	report.Warnings = append(report.Warnings, saved.Warnings()...)
 	if len(saved.Report) > 0 {
 		var old struct {
 			Experiment *reports.Experiment `json:"experiment"`

@@ -35,7 +35,7 @@ func startStack(ctx context.Context, s *iostreams.IO, args []string) (*stackChil
 	if err != nil {
 		return nil, fmt.Errorf("finding this program: %w", err)
 	}
-	c := &stackChild{key: "sk-" + newSalt() + newSalt(), log: &bytes.Buffer{}}
+	c := &stackChild{key: "sk-" + newID() + newID(), log: &bytes.Buffer{}}
 	c.cmd = exec.Command(self, append([]string{"stack"}, args...)...)
 	c.cmd.Env = stackEnvironment(c.key)
 	c.cmd.Stderr = c.log

@@ -120,8 +120,12 @@ func (s *Saved) endWithRecords() {
 	for r := range s.Records() {
 		last = max(last, r.Scheduled, r.Sent)
 	}
-	if d, ok := last.Since(); ok {
-		s.Run.Window.End = max(s.Run.Window.Start, min(d, s.Run.Window.End))
+	d, ok := last.Since()
+	if planned := s.Run.Window.End; planned > 0 { // a run bounded by requests had no end planned
+		d = min(d, planned)
+	}
+	if ok {
+		s.Run.Window.End = max(s.Run.Window.Start, d)
 	}
 }
 
