@@ -12,9 +12,11 @@ import (
 // Bounds on what a config may claim. They are far above any published model and
 // keep arithmetic on the products inside int64.
 const (
-	maxWidth  = 1 << 24
-	maxLayers = 10_000
-	maxTokens = 1 << 31
+	maxWidth      = 1 << 24
+	maxLayers     = 10_000
+	maxTokens     = 1 << 27
+	maxParameters = 1e15
+	maxCached     = 1e9 // values that one token leaves in the cache
 )
 
 // config reads fields of one JSON object and remembers the first thing that it

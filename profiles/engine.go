@@ -37,6 +37,7 @@ type Engine struct {
 	NonTorch    NonTorch      `yaml:"non_torch,omitempty"`
 	Reserve     EngineReserve `yaml:"reserve,omitempty"`
 	CUDAGraph   CUDAGraph     `yaml:"cuda_graph,omitempty"`
+	StartUp     int64         `yaml:"start_up_bytes,omitempty"` // must be free outside of the budget
 	KVTokens    TokenRule     `yaml:"kv_tokens"`
 	CastsFP32   bool          `yaml:"casts_fp32,omitempty"` // float32 weights are loaded in 16 bit
 	Source      string        `yaml:"source"`

@@ -129,6 +129,7 @@ func (e Engine) Validate() error {
 		{"reserve.base_bytes", 0, 1 << 50, float64(e.Reserve.BaseBytes)}, {"reserve.per_batched_token_bytes", 0, 1 << 30, float64(e.Reserve.PerBatchedTokenBytes)},
 		{"reserve.per_rank_bytes", 0, 1 << 40, float64(e.Reserve.PerRankBytes)}, {"reserve.graph_bytes", 0, 1 << 50, float64(e.Reserve.GraphBytes)},
 		{"reserve.error_bytes", 0, 1 << 50, float64(e.Reserve.ErrorBytes)},
+		{"start_up_bytes", 0, 1 << 50, float64(e.StartUp)},
 		{"cuda_graph.bytes", 0, 1 << 50, float64(e.CUDAGraph.Bytes)}, {"cuda_graph.error_bytes", 0, 1 << 50, float64(e.CUDAGraph.ErrorBytes)},
 	} {
 		if !(f.value >= f.low && f.value <= f.high) {

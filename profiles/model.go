@@ -95,7 +95,7 @@ type MLP struct {
 
 // Quantization describes weights that are stored in fewer bits.
 type Quantization struct {
-	Method    string // "fp8", "awq", "gptq", "int8", "mxfp4", "nvfp4"; empty when none
+	Method    string // "fp8", "int8", "int4", "awq", "gptq", "mxfp4", "nvfp4"; empty when none
 	Bits      int
 	GroupSize int      // weights that share one scale; 0 when per channel or per tensor
 	Kept      []string // module patterns that stay in the model's dtype, as the config lists them

@@ -47,12 +47,32 @@ func parseModel(name string, root *config) (*Model, error) {
 	m.Quantization = readQuantization(root, c)
 	if c.err == nil {
 		fam.layers(m, c, layers)
+		checkScale(m, c)
 	}
 	c.adopt(root)
 	if c.err != nil {
 		return nil, c.err
 	}
 	return m, nil
+}
+
+// checkScale refuses a model whose sizes would not be numbers any more.
+func checkScale(m *Model, c *config) {
+	parameters, cached := 2*float64(m.VocabSize)*float64(m.HiddenSize), 0.0
+	for _, layer := range m.Layers {
+		a, x := layer.Attention, layer.MLP
+		width := float64(a.HeadDim + a.ValueDim)
+		parameters += float64(m.HiddenSize) * (float64(a.Heads+a.KVHeads)*width +
+			3*float64(x.Intermediate+x.SharedIntermediate) + 3*float64(x.Experts)*float64(x.ExpertIntermediate))
+		parameters += float64(a.QueryRank+a.LatentRank) * float64(a.Heads) * width
+		cached += float64(a.KVHeads)*width + float64(a.LatentRank+a.RopeHeadDim+a.IndexDim)
+	}
+	if parameters > maxParameters {
+		c.refuse("hidden_size", "with these widths the model has %.2g parameters, more than %.2g", parameters, maxParameters)
+	}
+	if cached > maxCached {
+		c.refuse("num_key_value_heads", "a token caches %.2g values, more than %.2g", cached, maxCached)
+	}
 }
 
 // textPart returns the object that describes the language model, and whether

@@ -17,7 +17,7 @@ import (
 func ParsePrefix(s string) (Prefix, error) {
 	var p Prefix
 	if strings.TrimSpace(s) == "none" {
-		return p, nil
+		return Prefix{None: true}, nil
 	}
 	for pair := range strings.SplitSeq(s, ",") {
 		name, value, ok := strings.Cut(strings.TrimSpace(pair), "=")
@@ -28,7 +28,13 @@ func ParsePrefix(s string) (Prefix, error) {
 			return Prefix{}, wrapParse("prefix", s, err)
 		}
 	}
-	return p, wrapParse("prefix", s, p.Validate())
+	return p.said(), wrapParse("prefix", s, p.Validate())
+}
+
+// said marks a prefix that someone wrote down: groups=0 is then no omission.
+func (p Prefix) said() Prefix {
+	p.None = p.Groups == 0
+	return p
 }
 
 func (p *Prefix) set(name, value string) (err error) {
@@ -49,6 +55,8 @@ func (p *Prefix) set(name, value string) (err error) {
 // Validate reports the first value that makes no sense.
 func (p Prefix) Validate() error {
 	switch {
+	case p.None && p.Groups > 0:
+		return fmt.Errorf("groups %d contradict a prefix that is not shared", p.Groups)
 	case p.Groups < 0 || p.Groups > 10_000_000:
 		return fmt.Errorf("groups %d is outside 0 to 10,000,000", p.Groups)
 	case p.Tokens < 0 || p.Tokens > maxLength:

@@ -91,7 +91,7 @@ func compressedTensors(q *config, out *Quantization) {
 		case method == "int" && bits == 8:
 			out.Method = "int8"
 		case method == "int" && bits == 4:
-			out.Method = "gptq"
+			out.Method = "int4"
 		default:
 			q.refuse("config_groups", "%s weights of %d bits are not supported", method, bits)
 		}
@@ -136,9 +136,9 @@ var weightFormats = map[string]Quantization{
 	"bf16": {}, "fp16": {}, "fp32": {},
 	"fp8":       {Method: "fp8", Bits: 8},
 	"int8":      {Method: "int8", Bits: 8},
-	"int4":      {Method: "gptq", Bits: 4, GroupSize: 128},
-	"int4-g128": {Method: "gptq", Bits: 4, GroupSize: 128},
-	"int4-g32":  {Method: "gptq", Bits: 4, GroupSize: 32},
+	"int4":      {Method: "int4", Bits: 4, GroupSize: 128},
+	"int4-g128": {Method: "int4", Bits: 4, GroupSize: 128},
+	"int4-g32":  {Method: "int4", Bits: 4, GroupSize: 32},
 	"awq":       {Method: "awq", Bits: 4, GroupSize: 128},
 	"gptq":      {Method: "gptq", Bits: 4, GroupSize: 128},
 	"mxfp4":     {Method: "mxfp4", Bits: 4, GroupSize: 32},

@@ -73,6 +73,9 @@ type Distribution struct {
 // Groups groups, whose first Tokens tokens are equal. Groups 0 means that
 // nothing is shared.
 type Prefix struct {
+	// None says that nothing is shared, where the zero Prefix says nothing and
+	// takes a default.
+	None       bool
 	Groups     int
 	Tokens     int
 	Popularity float64 // Zipf exponent of the groups' popularity; 0 is uniform

@@ -58,6 +58,9 @@ func (w Workload) yaml() mapping {
 	out.nested("arrival", arrival)
 	out.nested("input", w.Input.yaml())
 	out.nested("output", w.Output.yaml())
+	if w.Prefix.None {
+		out.text("prefix", w.Prefix.String())
+	}
 	prefix := mapping{}
 	prefix.number("groups", float64(w.Prefix.Groups))
 	prefix.number("tokens", float64(w.Prefix.Tokens))
@@ -158,15 +161,19 @@ func (w Workload) MarshalJSON() ([]byte, error) {
 		Tokens     int     `json:"tokens"`
 		Popularity float64 `json:"zipf_exponent,omitempty"`
 	}
+	var shared *prefix // absent when nobody said whether prompts share anything
+	if p := w.Prefix; p != (Prefix{}) {
+		shared = &prefix{p.Groups, p.Tokens, p.Popularity}
+	}
 	return json.Marshal(struct {
 		Name    string             `json:"name,omitempty"`
 		Arrival arrival            `json:"arrival,omitzero"`
 		Input   Distribution       `json:"input_tokens,omitzero"`
 		Output  Distribution       `json:"output_tokens,omitzero"`
-		Prefix  prefix             `json:"prefix,omitzero"`
+		Prefix  *prefix            `json:"prefix,omitempty"`
 		Tenants int                `json:"tenants,omitempty"`
 		Classes map[string]float64 `json:"classes,omitempty"`
-	}{w.Name, arrival(w.Arrival), w.Input, w.Output, prefix(w.Prefix), w.Tenants, w.Classes})
+	}{w.Name, arrival(w.Arrival), w.Input, w.Output, shared, w.Tenants, w.Classes})
 }
 
 // MarshalJSON writes the kind and its parameters.

@@ -183,5 +183,6 @@ func (p *Prefix) readYAML(node *yaml.Node) error {
 	if err != nil {
 		return err
 	}
+	*p = p.said()
 	return p.Validate()
 }

@@ -3,6 +3,7 @@ package profiles
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -141,11 +142,6 @@ func (s SLO) String() string {
 }
 
 // isName reports whether s is a name of letters, digits, - and _.
-func isName(s string) bool {
-	for _, r := range s {
-		if !(r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z') {
-			return false
-		}
-	}
-	return s != "" && len(s) <= 64
-}
+func isName(s string) bool { return namePattern.MatchString(s) }
+
+var namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)

@@ -1,2 +1,10 @@
-// Package sizing is the plan: memory, capacity, latency, replicas and money in closed form, each number with its derivation.
+// Package sizing is the plan: memory, capacity, latency, replicas and money in
+// closed form, each number with its derivation. Compute takes a request and
+// returns a plan; nothing here reads a clock, a file or the network except to
+// load the profiles that the request names.
+//
+// Reading order: request.go (what is asked, and the defaults), memory.go and
+// layout.go (what fits), mix.go (what one request is like), load.go (latency at
+// a rate), rate.go (the largest rate that meets the objective), fleet.go
+// (replicas and money), compute.go (all of it in order).
 package sizing

@@ -64,9 +64,9 @@ func (s *Scheduler) settle(r *sequence, e *Entry, res Result) {
 		reason = Length
 	}
 	if reason == Running {
-		if r.state == running {
-			s.register(r, r.computed)
-		}
+		// A block whose last token was in flight can be named only now. One
+		// that was preempted has computed nothing, and so offers nothing.
+		s.register(r, r.computed)
 		return
 	}
 	s.finished = append(s.finished, Finished{

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/llmctl/llmctl/engine/kv"
 )
@@ -14,8 +15,6 @@ type tester interface {
 	Fatalf(format string, args ...any)
 }
 
-var _ tester = (*testing.T)(nil)
-
 // flight is a batch that was scheduled and not completed, copied, because the
 // scheduler reuses it.
 type flight struct {
@@ -23,19 +22,39 @@ type flight struct {
 	entries []Entry
 }
 
-// driver plays the executor: it samples one token for every entry that asks for
-// one, lets requests stop after stopAfter[id] tokens, and checks the scheduler
-// after every call.
+// driver plays the engine and its executor, and checks the scheduler after every
+// call. The executor remembers which content each slot of each block holds. An
+// entry writes its tokens and then must find, through its block table, the whole
+// sequence as it would be without sharing, preemption or reuse of blocks.
 type driver struct {
 	s         *Scheduler
-	ahead     int // batches that Schedule runs ahead of Complete: 0 or 1
-	stopAfter map[ID]int
+	ahead     int        // batches that Schedule runs ahead of Complete: 0 or 1
+	stopAfter map[ID]int // output tokens after which the executor decides to stop
 
+	now      time.Duration
 	inFlight []flight
-	sampled  map[ID]int // tokens that the executor produced
+	prompts  map[ID]int
+	tokens   map[ID]*[]int // what the executor has: prompt and sampled tokens
+	salts    map[ID]int
+	memory   map[kv.Block][]uint64
 	computed map[ID]int // tokens that ran, over all entries
 	saved    map[ID]int // tokens that admissions skipped thanks to the cache
-	finished []Finished
+	finished map[ID]Finished
+}
+
+func newDriver(cfg Config, blocks, blockSize, ahead int) *driver {
+	return &driver{
+		s:         New(cfg, kv.NewPool(blocks, blockSize)),
+		ahead:     ahead,
+		stopAfter: map[ID]int{},
+		prompts:   map[ID]int{},
+		tokens:    map[ID]*[]int{},
+		salts:     map[ID]int{},
+		memory:    map[kv.Block][]uint64{},
+		computed:  map[ID]int{},
+		saved:     map[ID]int{},
+		finished:  map[ID]Finished{},
+	}
 }
 
 func (d *driver) check(t tester) {
@@ -45,12 +64,38 @@ func (d *driver) check(t tester) {
 	}
 }
 
+// add queues a request with a prompt of its own that nobody shares.
 func (d *driver) add(t tester, req Request) {
 	t.Helper()
-	if err := d.s.Add(&req); err != nil {
+	prompt := make([]int, req.Prompt)
+	for i := range prompt {
+		prompt[i] = int(req.ID)*1_000_000 + i
+	}
+	if err := d.try(req, prompt, 0); err != nil {
 		t.Fatalf("Add: %v", err)
 	}
 	d.check(t)
+}
+
+// addPrompt queues a request with the given prompt and cache salt.
+func (d *driver) addPrompt(t tester, req Request, salt int, prompt ...int) {
+	t.Helper()
+	if err := d.try(req, prompt, salt); err != nil {
+		t.Fatalf("Add: %v", err)
+	}
+	d.check(t)
+}
+
+func (d *driver) try(req Request, prompt []int, salt int) error {
+	tokens := slices.Clone(prompt)
+	req.Prompt = len(prompt)
+	req.Hash = chain(d.s.pool.BlockSize(), salt, &tokens)
+	if err := d.s.Add(&req); err != nil {
+		return err
+	}
+	d.tokens[req.ID], d.prompts[req.ID] = &tokens, len(prompt)
+	d.salts[req.ID] = salt
+	return nil
 }
 
 func (d *driver) abort(t tester, id ID) bool {
@@ -64,25 +109,21 @@ func (d *driver) abort(t tester, id ID) bool {
 // of what was scheduled: nil when there was nothing.
 func (d *driver) step(t tester) *Batch {
 	t.Helper()
-	var snapshot *Batch
-	if b := d.schedule(t); b != nil {
-		c := *b
-		c.Entries = d.inFlight[len(d.inFlight)-1].entries
-		c.Preempted = slices.Clone(b.Preempted)
-		snapshot = &c
-	}
-	for len(d.inFlight) > d.ahead || snapshot == nil && len(d.inFlight) > 0 {
+	for len(d.inFlight) > d.ahead {
 		d.complete(t)
 	}
-	return snapshot
+	b := d.schedule(t)
+	for len(d.inFlight) > d.ahead || b == nil && len(d.inFlight) > 0 {
+		d.complete(t)
+	}
+	return b
 }
 
+// schedule returns a copy of the next batch.
 func (d *driver) schedule(t tester) *Batch {
 	t.Helper()
-	if d.sampled == nil {
-		d.sampled, d.computed, d.saved = map[ID]int{}, map[ID]int{}, map[ID]int{}
-	}
-	b := d.s.Schedule(0)
+	d.now += time.Millisecond
+	b := d.s.Schedule(d.now)
 	d.check(t)
 	if b == nil {
 		if n := d.s.Running() + d.s.Waiting(); n > 0 {
@@ -90,84 +131,171 @@ func (d *driver) schedule(t tester) *Batch {
 		}
 		return nil
 	}
-	f := flight{batch: b, entries: slices.Clone(b.Entries)}
+	snapshot := *b
+	snapshot.Entries, snapshot.Preempted = slices.Clone(b.Entries), slices.Clone(b.Preempted)
 	total := 0
-	for i, e := range f.entries {
-		f.entries[i].Blocks = slices.Clone(e.Blocks)
+	for i := range snapshot.Entries {
+		e := &snapshot.Entries[i]
+		e.Blocks = slices.Clone(e.Blocks)
 		total += e.Tokens
-		d.computed[e.ID] += e.Tokens
 		if e.Admitted {
 			d.saved[e.ID] += e.Start
 		}
-		if e.Tokens < 1 {
-			t.Fatalf("entry of request %d has %d tokens", e.ID, e.Tokens)
+		if got := b.Entries[i].Blocks; cap(got) != len(got) {
+			t.Fatalf("an executor that appends to the table of entry %d writes into the scheduler's", i)
 		}
-		if want := kv.BlocksFor(e.Start+e.Tokens, d.s.pool.BlockSize()); len(e.Blocks) != want {
-			t.Fatalf("entry of request %d has %d blocks, want %d", e.ID, len(e.Blocks), want)
+		if want := kv.BlocksFor(e.Start+e.Tokens, d.s.pool.BlockSize()); e.Tokens < 1 || len(e.Blocks) != want {
+			t.Fatalf("entry %+v should have %d blocks", *e, want)
 		}
 	}
 	if total != b.Tokens || total > d.s.cfg.MaxNumBatchedTokens || total == 0 {
 		t.Fatalf("batch of %d tokens says %d, budget %d", total, b.Tokens, d.s.cfg.MaxNumBatchedTokens)
 	}
-	d.inFlight = append(d.inFlight, f)
-	return b
+	d.inFlight = append(d.inFlight, flight{batch: b, entries: snapshot.Entries})
+	return &snapshot
 }
 
-// complete finishes the oldest batch in flight.
+// complete runs and completes the oldest batch in flight.
 func (d *driver) complete(t tester) []Finished {
 	t.Helper()
 	f := d.inFlight[0]
 	d.inFlight = d.inFlight[1:]
 	results := make([]Result, 0, len(f.entries))
 	for i, e := range f.entries {
-		// The scheduler must not have touched what the executor reads.
 		if got := f.batch.Entries[i]; !slices.Equal(got.Blocks, e.Blocks) || got.ID != e.ID {
 			t.Fatalf("entry %d changed in flight: %v, was %v", i, got, e)
 		}
-		res := Result{ID: e.ID}
-		if e.Sample {
-			res.Tokens = 1
-			d.sampled[e.ID]++
-			if n := d.stopAfter[e.ID]; n > 0 && d.sampled[e.ID] >= n {
-				res.Finish = Stop
-			}
-		}
-		results = append(results, res)
+		results = append(results, d.run(t, e))
 	}
 	done := slices.Clone(d.s.Complete(f.batch, results))
-	d.finished = append(d.finished, done...)
+	for _, fin := range done {
+		if _, twice := d.finished[fin.ID]; twice {
+			t.Fatalf("request %d finished twice", fin.ID)
+		}
+		d.finished[fin.ID] = fin
+	}
 	d.check(t)
+	if len(d.inFlight) == 0 && d.s.pool.Cached() > 0 {
+		d.checkCache(t)
+	}
 	return done
 }
 
+// checkCache requires that every cached block of every sequence holds what its
+// hash promises. It is true only while no batch is in flight, because blocks are
+// offered when they are scheduled.
+func (d *driver) checkCache(t tester) {
+	t.Helper()
+	size := d.s.pool.BlockSize()
+	for id, tokens := range d.tokens {
+		content := mix(0, d.salts[id])
+		for p, token := range *tokens {
+			content = mix(content, token)
+			if (p+1)%size != 0 {
+				continue
+			}
+			at := func(int) kv.Hash { return hashOf(content) }
+			for _, b := range d.s.pool.Match(nil, at, 1) {
+				if d.memory[b] == nil || d.memory[b][size-1] != content {
+					t.Fatalf("block %d is cached for position %d of request %d, whose content it does not hold", b, p, id)
+				}
+			}
+		}
+	}
+}
+
+// run executes one entry on the remembered memory.
+func (d *driver) run(t tester, e Entry) Result {
+	t.Helper()
+	size := d.s.pool.BlockSize()
+	tokens := d.tokens[e.ID]
+	end := e.Start + e.Tokens
+	if end > len(*tokens) || e.Sample != (end == len(*tokens)) {
+		t.Fatalf("entry %+v of a sequence of %d tokens", e, len(*tokens))
+	}
+	d.computed[e.ID] += e.Tokens
+	content := mix(0, d.salts[e.ID])
+	for p, token := range (*tokens)[:end] {
+		content = mix(content, token)
+		block := e.Blocks[p/size]
+		if d.memory[block] == nil {
+			d.memory[block] = make([]uint64, size)
+		}
+		slot := &d.memory[block][p%size]
+		if p >= e.Start {
+			*slot = content
+		} else if *slot != content {
+			t.Fatalf("request %d reads foreign content at position %d in block %d", e.ID, p, block)
+		}
+	}
+	if !e.Sample {
+		return Result{ID: e.ID}
+	}
+	res := Result{ID: e.ID, Tokens: 1}
+	*tokens = append(*tokens, -int(e.ID)*1_000_000-len(*tokens))
+	if n := d.stopAfter[e.ID]; n > 0 && len(*tokens)-d.prompts[e.ID] >= n {
+		res.Finish = Stop
+	}
+	return res
+}
+
 // drain runs until nothing is left, and fails when that takes more than limit
-// steps.
+// steps or when blocks are lost.
 func (d *driver) drain(t tester, limit int) {
 	t.Helper()
 	for range limit {
 		if d.step(t) == nil && d.s.Len() == 0 {
-			if free, usable := d.s.pool.Free(), d.s.pool.Usable(); free != usable {
-				t.Fatalf("%d of %d blocks are free at the end", free, usable)
-			}
+			d.idle(t)
 			return
 		}
 	}
 	t.Fatalf("%d requests are left after %d steps", d.s.Len(), limit)
 }
 
-// chain returns hashes of a sequence of tokens: block i is identified by salt
-// and all tokens up to its end. It reads tokens when asked, so the caller may
-// append to them.
-func chain(blockSize int, salt uint64, tokens *[]int) func(int) kv.Hash {
-	return func(i int) kv.Hash {
-		h := salt ^ 0xcbf29ce484222325
-		for _, token := range (*tokens)[:(i+1)*blockSize] {
-			h = (h ^ uint64(token)) * 0x100000001b3
-			h ^= h >> 29
-		}
-		var out kv.Hash
-		binary.LittleEndian.PutUint64(out[:], h)
-		binary.LittleEndian.PutUint64(out[8:], uint64(i))
-		return out
+// idle requires that nobody is served and every block is free.
+func (d *driver) idle(t tester) {
+	t.Helper()
+	st := d.s.Stats()
+	if free, usable := d.s.pool.Free(), d.s.pool.Usable(); free != usable || st.Running != 0 || st.Waiting != 0 || st.Usage != 0 {
+		t.Fatalf("%d of %d blocks are free, %+v", free, usable, st)
 	}
+}
+
+func mix(h uint64, token int) uint64 {
+	h = (h ^ uint64(token)) * 0x9e3779b97f4a7c15
+	return h ^ h>>29
+}
+
+// chain returns hashes of a sequence of tokens: block i is identified by the
+// salt and all tokens up to its end. It reads the tokens when asked, and panics
+// when asked for a block that is not full.
+func chain(blockSize int, salt int, tokens *[]int) func(int) kv.Hash {
+	return func(i int) kv.Hash {
+		h := mix(0, salt)
+		for _, token := range (*tokens)[:(i+1)*blockSize] {
+			h = mix(h, token)
+		}
+		return hashOf(h)
+	}
+}
+
+func hashOf(content uint64) (h kv.Hash) {
+	binary.LittleEndian.PutUint64(h[:], content)
+	return h
+}
+
+// shape is a batch without its blocks, short enough to write down.
+func shape(b *Batch) [][3]int {
+	var out [][3]int
+	for _, e := range b.Entries {
+		out = append(out, [3]int{int(e.ID), e.Start, e.Tokens})
+	}
+	return out
+}
+
+// bothWays runs a test synchronously and with Schedule one step ahead.
+func bothWays(t *testing.T, f func(t *testing.T, ahead int)) {
+	t.Helper()
+	t.Run("sync", func(t *testing.T) { f(t, 0) })
+	t.Run("one step ahead", func(t *testing.T) { f(t, 1) })
 }

@@ -25,7 +25,7 @@ func (s *Scheduler) CheckIntegrity() error {
 		}
 	}
 	for i, r := range s.waiting {
-		if r.state != waiting || r.heapAt != i || len(r.table) != 0 || s.byID[r.req.ID] != r {
+		if r.state != waiting || r.heapAt != i || len(r.table) != 0 || r.computed != 0 || r.registered != 0 || s.byID[r.req.ID] != r {
 			return fmt.Errorf("request %d is in the queue, but does not wait", r.req.ID)
 		}
 	}

@@ -38,10 +38,14 @@ func (s *Scheduler) countHit(r *sequence, hit int) {
 // as far as the caller knows the tokens: the hash of a block that contains a
 // token still being sampled does not exist yet.
 func (s *Scheduler) register(r *sequence, tokens int) {
-	full := min(tokens, r.known) / s.pool.BlockSize()
-	if r.registered >= full || !s.writesCache(r) {
+	size := s.pool.BlockSize()
+	known := min(tokens, r.known)
+	// Most steps of most requests fill no block; a product is cheaper than the
+	// quotient below.
+	if known < (r.registered+1)*size || !s.writesCache(r) {
 		return
 	}
+	full := known / size
 	for i := r.registered; i < full; i++ {
 		s.pool.Register(r.table[i], r.req.Hash(i))
 	}

@@ -177,11 +177,10 @@ func (s *Scheduler) chunk(tokens int) int {
 // grow extends the table of r to cover the given number of tokens, or changes
 // nothing and reports false.
 func (s *Scheduler) grow(r *sequence, tokens int) bool {
-	need := s.blocksFor(tokens) - len(r.table)
-	if need <= 0 {
+	if tokens <= len(r.table)*s.pool.BlockSize() {
 		return true
 	}
 	var ok bool
-	r.table, ok = s.pool.Allocate(r.table, need)
+	r.table, ok = s.pool.Allocate(r.table, s.blocksFor(tokens)-len(r.table))
 	return ok
 }

@@ -19,8 +19,10 @@ type Request struct {
 	Arrival   time.Duration
 	// Hash returns the hash of the i-th full block of prompt and output. The
 	// scheduler asks only for blocks whose tokens are known: those of the
-	// prompt, and outputs whose Result was passed to Complete before. nil
-	// keeps the request out of the prefix cache.
+	// prompt, and outputs that were passed to Complete, the current call
+	// included. What a hash covers, a cache salt among others, is up to the
+	// caller: equal hashes share blocks. nil keeps the request out of the
+	// prefix cache.
 	Hash func(i int) kv.Hash
 	// SkipCacheRead makes the request compute everything itself, as prompt
 	// log-probabilities need; it still fills the cache.

@@ -30,7 +30,7 @@ func newArrivals(a profiles.Arrival, seed uint64) (arrivals, error) {
 	case profiles.Constant:
 		return constant{a.RatePerS}, nil
 	case profiles.Poisson:
-		return &poisson{rate: a.RatePerS, seed: seed}, nil
+		return &poisson{rate: a.RatePerS, seed: seed, block: -1}, nil
 	default:
 		return nil, fmt.Errorf("unknown arrival process %q, expected constant, poisson or closed", a.Process)
 	}
@@ -61,10 +61,10 @@ type poisson struct {
 
 	mu     sync.Mutex
 	ends   []time.Duration // sum of all gaps up to and with block k
-	block  int64           // the block that r and sum stand in
+	block  int64           // the block that r and sum stand in, −1 at first
 	within int64           // gaps of that block that are in sum
 	sum    time.Duration
-	r      *random
+	r      random
 }
 
 const gapsPerBlock = 1024
@@ -84,7 +84,7 @@ func (p *poisson) Offset(i int64) time.Duration {
 // seek moves the sum to the first n gaps of a block whose predecessor's end is
 // known.
 func (p *poisson) seek(block, n int64) {
-	if p.r == nil || block != p.block || n < p.within {
+	if block != p.block || n < p.within {
 		p.block, p.within, p.sum = block, 0, 0
 		if block > 0 {
 			p.sum = p.ends[block-1]

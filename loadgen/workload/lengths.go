@@ -68,7 +68,7 @@ func lognormal(mean, p99 float64) (mu, sigma float64, err error) {
 }
 
 // draw returns a length, at least 1 and within Min and Max where they are set.
-func (l *lengths) draw(r *random) int {
+func (l *lengths) draw(r random) int {
 	v := l.d.Mean
 	switch l.d.Kind {
 	case profiles.Uniform:

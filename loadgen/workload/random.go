@@ -25,8 +25,7 @@ const (
 // random is a generator for one purpose and one index.
 type random struct{ pcg rand.PCG }
 
-func newRandom(seed uint64, why purpose, index int64) *random {
-	r := new(random)
+func newRandom(seed uint64, why purpose, index int64) (r random) {
 	r.pcg.Seed(mix(seed^mix(uint64(why))), mix(uint64(index)))
 	return r
 }

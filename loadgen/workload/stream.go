@@ -119,11 +119,12 @@ func (s *Stream) Session(i int64) Session {
 	session := Session{Index: i, Offset: s.Offset(i)}
 	seed := s.options.Seed
 	if n := s.workload.Tenants; n > 0 {
-		tenant := int(newRandom(seed, forTenant, i).uniform() * float64(n))
+		r := newRandom(seed, forTenant, i)
+		tenant := int(r.uniform() * float64(n))
 		session.Tenant = "tenant-" + strconv.Itoa(tenant+1)
 	}
 	if len(s.classes) > 0 {
-		session.Class = s.classes[pick(s.shares, newRandom(seed, forClass, i).uniform())]
+		session.Class = s.classes[pick(s.shares, newRandom(seed, forClass, i))]
 	}
 	turn := Turn{
 		Group:  NoGroup,
@@ -135,7 +136,7 @@ func (s *Stream) Session(i int64) Session {
 		// one token: equal prompts would be cached whole.
 		turn.Prefix = min(s.workload.Prefix.Tokens, turn.Input-1)
 		if turn.Prefix > 0 && !s.options.UniquePrefixes {
-			turn.Group = pick(s.groups, newRandom(seed, forGroup, i).uniform())
+			turn.Group = pick(s.groups, newRandom(seed, forGroup, i))
 		}
 	}
 	session.Turns = []Turn{turn}
@@ -165,7 +166,7 @@ func cumulative(weights []float64) []float64 {
 	return weights
 }
 
-// pick returns the index whose share of (0, 1) holds u.
-func pick(shares []float64, u float64) int {
-	return min(sort.SearchFloat64s(shares, u), len(shares)-1)
+// pick draws an index by the cumulative shares.
+func pick(shares []float64, r random) int {
+	return min(sort.SearchFloat64s(shares, r.uniform()), len(shares)-1)
 }

@@ -48,7 +48,7 @@ func (s *Stream) groupPrefix(group, n int) string {
 }
 
 // write draws n words.
-func (s *Stream) write(r *random, n int) text {
+func (s *Stream) write(r random, n int) text {
 	words := s.options.Words
 	if len(words) == 0 {
 		panic("workload: text asked of a stream without words")

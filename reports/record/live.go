@@ -8,6 +8,7 @@ type Live struct {
 	Elapsed time.Duration
 	Total   time.Duration // planned; 0 when the run is bounded by requests
 	Phase   string        // "warming up", "measuring", "draining"
+	Title   string        // what is loaded, for the top line
 
 	Scheduled, Sent, InFlight, OK, Failed, Cancelled, Dropped int
 	PlannedRequests                                           int // 0 when bounded by time

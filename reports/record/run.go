@@ -28,6 +28,8 @@ type Run struct {
 	// Asked says in one line what was asked for: workload, rate, lengths. It is
 	// for people; nothing is computed from it.
 	Asked string
+	// Defaults are what nobody asked for and yet shaped the run.
+	Defaults []Default
 	// MaxFailures is the share of failed requests (0..1) above which the run is
 	// not trustworthy; 0 means the default, 0.01. A negative value means that
 	// none may fail.
@@ -37,23 +39,30 @@ type Run struct {
 	Asserts []string
 }
 
+// Default is a value that was filled in, and the flag that changes it.
+type Default struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	Flag  string `json:"flag"`
+}
+
 // Target is what was measured.
 type Target struct {
-	Endpoint string // base URL, without credentials
-	Model    string // on the wire
-	Bundled  bool   // the reference stack that ships with llmctl
-	Device   string // device of the bundled engine
+	Endpoint string `json:"endpoint,omitempty"` // base URL, without credentials
+	Model    string `json:"model,omitempty"`    // on the wire
+	Bundled  bool   `json:"bundled,omitempty"`  // the reference stack that ships with llmctl
+	Device   string `json:"device,omitempty"`   // device of the bundled engine
 }
 
 // Environment is where the client ran.
 type Environment struct {
-	Version string
-	Host    string
-	OS      string
-	CPU     string
-	Cores   int
-	GPUs    []string
-	Start   time.Time // wall clock at the start of the run, a label only
+	Version string    `json:"version,omitempty"`
+	Host    string    `json:"host,omitempty"`
+	OS      string    `json:"os,omitempty"`
+	CPU     string    `json:"cpu,omitempty"`
+	Cores   int       `json:"cores,omitempty"`
+	GPUs    []string  `json:"gpu,omitempty"`
+	Start   time.Time `json:"start,omitzero"` // wall clock at the start of the run, a label only
 }
 
 // Window bounds the measurement, since the start of the run. Warm-up ends at

@@ -14,8 +14,8 @@ type runJSON struct {
 	ID           string          `json:"id,omitempty"`
 	Scenario     json.RawMessage `json:"scenario,omitempty"`
 	Asked        string          `json:"asked,omitempty"`
-	Target       targetJSON      `json:"target"`
-	Environment  environmentJSON `json:"environment"`
+	Target       Target          `json:"target"`
+	Environment  Environment     `json:"environment"`
 	Window       windowJSON      `json:"window"`
 	SLO          []sloJSON       `json:"slo,omitempty"`
 	SLODefault   bool            `json:"slo_default,omitempty"`
@@ -26,25 +26,9 @@ type runJSON struct {
 	Warnings     []Warning       `json:"warnings,omitempty"`
 	ClosedLoop   bool            `json:"closed_loop,omitempty"`
 	SharedPrefix bool            `json:"shared_prefix,omitempty"`
+	Defaults     []Default       `json:"defaults,omitempty"`
 	MaxFailures  float64         `json:"max_failures,omitempty"`
 	Asserts      []string        `json:"asserts,omitempty"`
-}
-
-type targetJSON struct {
-	Endpoint string `json:"endpoint,omitempty"`
-	Model    string `json:"model,omitempty"`
-	Bundled  bool   `json:"bundled,omitempty"`
-	Device   string `json:"device,omitempty"`
-}
-
-type environmentJSON struct {
-	Version string     `json:"version,omitempty"`
-	Host    string     `json:"host,omitempty"`
-	OS      string     `json:"os,omitempty"`
-	CPU     string     `json:"cpu,omitempty"`
-	Cores   int        `json:"cores,omitempty"`
-	GPUs    []string   `json:"gpu,omitempty"`
-	Start   *time.Time `json:"start,omitempty"`
 }
 
 type windowJSON struct {
@@ -88,8 +72,8 @@ type sampleJSON struct {
 // fraction, a price of 0) is left out.
 func (r Run) MarshalJSON() ([]byte, error) {
 	out := runJSON{
-		Kind: r.Kind, ID: r.ID, Scenario: r.Scenario, Asked: r.Asked,
-		Target:     targetJSON(r.Target),
+		Kind: r.Kind, ID: r.ID, Scenario: r.Scenario, Asked: r.Asked, Defaults: r.Defaults,
+		Target: r.Target, Environment: r.Environment,
 		Window:     windowJSON{seconds(r.Window.Start), seconds(r.Window.End)},
 		SLODefault: r.SLODefault,
 		Client: clientJSON{
@@ -99,11 +83,6 @@ func (r Run) MarshalJSON() ([]byte, error) {
 		Interrupted: r.Interrupted, Warnings: r.Warnings,
 		ClosedLoop: r.ClosedLoop, SharedPrefix: r.SharedPrefix,
 		MaxFailures: r.MaxFailures, Asserts: r.Asserts,
-	}
-	e := r.Environment
-	out.Environment = environmentJSON{Version: e.Version, Host: e.Host, OS: e.OS, CPU: e.CPU, Cores: e.Cores, GPUs: e.GPUs}
-	if !e.Start.IsZero() {
-		out.Environment.Start = &e.Start
 	}
 	if r.Client.CPUFraction >= 0 {
 		out.Client.CPUFraction = known(r.Client.CPUFraction)
@@ -137,8 +116,8 @@ func (r *Run) UnmarshalJSON(text []byte) error {
 		in.Scenario = compact.Bytes()
 	}
 	*r = Run{
-		Kind: in.Kind, ID: in.ID, Scenario: in.Scenario, Asked: in.Asked,
-		Target:     Target(in.Target),
+		Kind: in.Kind, ID: in.ID, Scenario: in.Scenario, Asked: in.Asked, Defaults: in.Defaults,
+		Target: in.Target, Environment: in.Environment,
 		Window:     Window{time.Duration(in.Window.Start), time.Duration(in.Window.End)},
 		SLODefault: in.SLODefault,
 		Client: Client{
@@ -149,11 +128,6 @@ func (r *Run) UnmarshalJSON(text []byte) error {
 		Interrupted: in.Interrupted, Warnings: in.Warnings,
 		ClosedLoop: in.ClosedLoop, SharedPrefix: in.SharedPrefix,
 		MaxFailures: in.MaxFailures, Asserts: in.Asserts,
-	}
-	e := in.Environment
-	r.Environment = Environment{Version: e.Version, Host: e.Host, OS: e.OS, CPU: e.CPU, Cores: e.Cores, GPUs: e.GPUs}
-	if e.Start != nil {
-		r.Environment.Start = *e.Start
 	}
 	if in.Client.CPUFraction != nil {
 		r.Client.CPUFraction = *in.Client.CPUFraction

@@ -39,6 +39,7 @@ func (h *Histogram) AddN(v float64, n int) {
 	octave[key>>42&1023] += uint64(n)
 	if h.n == 0 {
 		h.low, h.high = v, v
+		h.moments.shift = v
 	}
 	h.low, h.high = min(h.low, v), max(h.high, v)
 	h.n += uint64(n)

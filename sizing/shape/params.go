@@ -9,7 +9,8 @@ type Parameters struct {
 	Embedding int64 // token embeddings
 	Head      int64 // output projection; 0 when it is the embeddings
 	Attention int64 // projections of all token mixers
-	KV        int64 // the part of Attention that makes K and V (copied when TP exceeds the KV heads)
+	KV        int64 // the part of Attention that makes K and V by heads (copied when TP exceeds the KV heads)
+	Latent    int64 // the part of Attention that every rank holds whole: latent compressions, sparse index
 	Dense     int64 // dense MLPs and shared experts
 	Experts   int64 // all routed experts
 	Visited   int64 // the routed experts that one token visits
@@ -93,6 +94,7 @@ func (p *Parameters) addLatent(h int64, a profiles.Attention) {
 	} else {
 		p.Attention += h * heads * dim
 	}
+	p.Latent += h*(rank+rope) + h*query
 	p.Attention += h*(rank+rope) + rank*heads*(dim-rope+value) + heads*value*h
 	p.Small += rank
 	if a.IndexDim > 0 {
@@ -101,7 +103,9 @@ func (p *Parameters) addLatent(h int64, a profiles.Attention) {
 		if from == 0 {
 			from = h
 		}
-		p.Attention += from*n*width + h*width + h*n
+		index := from*n*width + h*width + h*n
+		p.Attention += index
+		p.Latent += index
 		p.Small += 2 * width
 	}
 }

@@ -1,0 +1,220 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/llmctl/llmctl/internal/iostreams"
+	"github.com/llmctl/llmctl/loadgen"
+	"github.com/llmctl/llmctl/profiles"
+	"github.com/llmctl/llmctl/reports"
+)
+
+// benchFlags is everything that the command line of bench says.
+type benchFlags struct {
+	scenario scenarioFlags
+	output   outputFlag
+	engine   struct {
+		kvCacheMemory       string
+		maxNumSeqs, budget  int
+		prefixCaching       bool
+		blockSize, maxQueue int
+	}
+
+	endpoint, served, api, metricsURL string
+	headers                           []string
+	duration, warmup, drain           time.Duration
+	firstToken, idle, total           time.Duration
+	requests, maxInFlight, count      int
+	seed                              uint64
+	ignoreEOS                         bool
+
+	save, maxFailures, ui string
+	asserts               []string
+	quiet                 bool
+}
+
+func newBench(s *iostreams.IO) *cobra.Command {
+	f := &benchFlags{}
+	cmd := &cobra.Command{
+		Use:   "bench",
+		Short: "Load an endpoint, or the bundled stack, and report what it does",
+		Long: `Load an OpenAI-compatible endpoint with streaming requests and report goodput,
+latencies, throughput and cost. Without --endpoint (or OPENAI_BASE_URL) it starts
+the bundled gateway and engine as a child process, loads that, and stops it.
+
+The API key is read from OPENAI_API_KEY and never shown. Ctrl-C once ends
+sending and reports what was measured; twice ends at once. With --save, records
+go to disk as they complete.`,
+		Example: `  llmctl bench
+  llmctl bench --experiment shared-prefix
+  llmctl bench --endpoint http://localhost:8000 --rps 4 --duration 60s --slo ttft=500ms,tpot=50ms
+  llmctl bench --concurrency 16 --requests 200 --save runs/1 --assert 'p99(ttft) < 800ms'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			b, err := f.resolve(cmd, s)
+			if err != nil {
+				return usage(err)
+			}
+			return b.run(cmd.Context())
+		},
+	}
+	f.scenario.add(cmd, "model", "accelerator", "workload", "isl", "osl", "prefix", "rps", "concurrency", "arrival",
+		"slo", "price", "experiment")
+	f.output.add(cmd)
+	f.addTarget(cmd)
+	f.addRun(cmd)
+	f.addResult(cmd)
+	return cmd
+}
+
+func (f *benchFlags) addTarget(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.endpoint, "endpoint", "", "base URL, with or without /v1 (default: OPENAI_BASE_URL, else the bundled stack)")
+	flags.StringVar(&f.served, "served-model", "", "name of the model on the wire")
+	flags.StringVar(&f.api, "api", string(loadgen.Chat), "dialect: chat or completions")
+	flags.StringArrayVarP(&f.headers, "header", "H", nil, "extra header, e.g. 'X-Team: search'; repeatable")
+	flags.StringVar(&f.metricsURL, "metrics-url", "", "Prometheus page of the target (default: /metrics beside /v1)")
+	flags.IntVar(&f.count, "count", 1, "accelerators behind the endpoint, for the cost")
+	e := &f.engine
+	flags.IntVar(&e.maxNumSeqs, "max-num-seqs", 0, "bundled engine: requests running at once")
+	flags.IntVar(&e.budget, "max-num-batched-tokens", 0, "bundled engine: token budget of one step")
+	flags.IntVar(&e.blockSize, "block-size", 16, "bundled engine: tokens per KV block")
+	flags.StringVar(&e.kvCacheMemory, "kv-cache-memory", "", "bundled engine: memory for the KV cache")
+	flags.BoolVar(&e.prefixCaching, "enable-prefix-caching", true, "bundled engine: reuse KV blocks of equal prefixes")
+}
+
+func (f *benchFlags) addRun(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.DurationVar(&f.duration, "duration", 15*time.Second, "length of the measurement")
+	flags.IntVar(&f.requests, "requests", 0, "measure this many requests in place of a duration")
+	flags.DurationVar(&f.warmup, "warmup", 2*time.Second, "time before the measurement in which requests do not count")
+	flags.DurationVar(&f.drain, "drain", 30*time.Second, "time that requests in flight have to end after sending has")
+	flags.DurationVar(&f.firstToken, "timeout-first-token", time.Minute, "longest wait for the first token")
+	flags.DurationVar(&f.idle, "timeout-idle", time.Minute, "longest gap between tokens")
+	flags.DurationVar(&f.total, "timeout", 10*time.Minute, "longest request")
+	flags.IntVar(&f.maxInFlight, "max-in-flight", loadgen.DefaultMaxInFlight, "requests in flight beyond which an open loop drops")
+	flags.Uint64Var(&f.seed, "seed", 1, "seed of arrivals and lengths")
+	flags.BoolVar(&f.ignoreEOS, "ignore-eos", true, "ask for exactly the output length of the workload (vLLM, SGLang)")
+}
+
+func (f *benchFlags) addResult(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.save, "save", "", "folder to keep the run in; must not hold one yet")
+	flags.StringArrayVar(&f.asserts, "assert", nil, "condition that must hold, e.g. 'p99(ttft) < 800ms'; repeatable")
+	flags.StringVar(&f.maxFailures, "max-failures", "1%", "share of failed requests above which the run is not trusted")
+	flags.StringVar(&f.ui, "ui", "auto", "progress: auto, tui, plain or none")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress")
+}
+
+// resolve turns flags, scenario and environment into a bench that can run; its
+// errors are mistakes of the caller.
+func (f *benchFlags) resolve(cmd *cobra.Command, s *iostreams.IO) (*bench, error) {
+	sc, err := f.scenario.resolve(cmd, s)
+	if err != nil {
+		return nil, err
+	}
+	if cmd.Flags().Changed("duration") && cmd.Flags().Changed("requests") {
+		return nil, errors.New("--duration and --requests both bound the run; give one of them")
+	}
+	b := &bench{io: s, flags: f, asserts: f.asserts}
+	if f.endpoint == "" {
+		f.endpoint = s.Env("OPENAI_BASE_URL")
+	}
+	for _, check := range []func() error{
+		func() error { return f.checkChoices(sc) },
+		func() (err error) { b.headers, err = parseHeaders(f.headers); return err },
+		func() (err error) { b.maxFailures, err = parseShare(f.maxFailures); return err },
+		func() error { return checkAsserts(f.asserts) },
+		func() error { return b.complete(sc, cmd) },
+	} {
+		if err := check(); err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+func (f *benchFlags) checkChoices(sc profiles.Scenario) error {
+	for _, c := range []struct {
+		flag, value string
+		choices     []string
+	}{
+		{"--ui", f.ui, []string{"auto", "tui", "plain", "none"}},
+		{"--api", f.api, []string{string(loadgen.Chat), string(loadgen.Completions)}},
+		{"--experiment", sc.Experiment, []string{"", "none", experimentSharedPrefix}},
+	} {
+		if !contains(c.choices, c.value) {
+			return fmt.Errorf("%s: unknown choice %q, expected one of %s", c.flag, c.value, strings.TrimLeft(strings.Join(c.choices, ", "), ", "))
+		}
+	}
+	if f.requests < 0 || f.requests == 0 && f.duration <= 0 {
+		return fmt.Errorf("a run of %s or %d requests measures nothing, expected more than 0 (--duration, --requests)", f.duration, f.requests)
+	}
+	for _, d := range []struct {
+		flag  string
+		value time.Duration
+	}{{"--warmup", f.warmup}, {"--drain", f.drain}, {"--timeout-first-token", f.firstToken}, {"--timeout-idle", f.idle}, {"--timeout", f.total}} {
+		if d.value < 0 {
+			return fmt.Errorf("%s %s is negative", d.flag, d.value)
+		}
+	}
+	if f.count < 1 || f.maxInFlight < 1 {
+		return fmt.Errorf("--count %d and --max-in-flight %d must be at least 1", f.count, f.maxInFlight)
+	}
+	return nil
+}
+
+func contains(choices []string, value string) bool {
+	for _, c := range choices {
+		if c == value {
+			return true
+		}
+	}
+	return false
+}
+
+func parseHeaders(lines []string) (http.Header, error) {
+	h := http.Header{}
+	for _, line := range lines {
+		name, value, ok := strings.Cut(line, ":")
+		name = strings.TrimSpace(name)
+		if !ok || name == "" || strings.ContainsAny(name, " \t\r\n") || strings.ContainsAny(value, "\r\n") {
+			return nil, fmt.Errorf("--header: expected one like 'Name: value'") // the value may be secret
+		}
+		h.Add(name, strings.TrimSpace(value))
+	}
+	return h, nil
+}
+
+// parseShare reads 1% or 0.01. None at all is negative, since 0 means the
+// default further on.
+func parseShare(s string) (float64, error) {
+	number, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
+	v, err := strconv.ParseFloat(number, 64)
+	if percent {
+		v /= 100
+	}
+	if err != nil || !(v >= 0 && v <= 1) {
+		return 0, fmt.Errorf("--max-failures: %q is not a share between 0%% and 100%%", s)
+	}
+	if v == 0 {
+		v = -1
+	}
+	return v, nil
+}
+
+func checkAsserts(asserts []string) error {
+	for _, text := range asserts {
+		if _, err := reports.ParseAssert(text); err != nil {
+			return fmt.Errorf("--assert: %w", err)
+		}
+	}
+	return nil
+}

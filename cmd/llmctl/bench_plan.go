@@ -1,0 +1,168 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/llmctl/llmctl/internal/iostreams"
+	"github.com/llmctl/llmctl/internal/tokenizer"
+	"github.com/llmctl/llmctl/loadgen/workload"
+	"github.com/llmctl/llmctl/profiles"
+	"github.com/llmctl/llmctl/reports/record"
+)
+
+// experimentSharedPrefix runs the workload twice, with its shared prefixes and
+// with as many tokens that nobody shares.
+const experimentSharedPrefix = "shared-prefix"
+
+// defaultConcurrency loads an endpoint of unknown speed when no rate is given: a
+// closed loop can not overrun it.
+const defaultConcurrency = 4
+
+// bench is one resolved call of the command.
+type bench struct {
+	io    *iostreams.IO
+	flags *benchFlags
+
+	scenario    profiles.Scenario
+	sloGiven    bool
+	defaults    []record.Default // what was filled in, and the flag that changes it
+	headers     http.Header
+	maxFailures float64
+	asserts     []string
+	cost        record.Cost
+}
+
+// bundled reports whether the target is the stack that bench starts itself.
+func (b *bench) bundled() bool { return b.flags.endpoint == "" }
+
+// complete fills in the scenario's defaults and checks what can be checked
+// before anything is started.
+func (b *bench) complete(sc profiles.Scenario, cmd *cobra.Command) error {
+	name := "chat"
+	if b.bundled() {
+		name = builtinModel
+		if sc.Model == "" {
+			sc.Model = builtinModel
+			b.assume("model", builtinModel, "--model")
+		}
+		if sc.Model != builtinModel {
+			return fmt.Errorf("the bundled engine serves %s only; name a server of %q with --endpoint", builtinModel, sc.Model)
+		}
+	}
+	standard, err := profiles.LoadWorkloadProfile(name)
+	if err != nil {
+		return err
+	}
+	b.completeWorkload(&sc, standard.Workload)
+	if b.sloGiven = len(sc.SLO) > 0; !b.sloGiven {
+		sc.SLO = []profiles.SLO{profiles.DefaultSLO(sc.Workload.Name)}
+		b.assume("SLO", sc.SLO[0].String(), "--slo")
+	}
+	if b.flags.requests == 0 && !cmd.Flags().Changed("duration") {
+		b.assume("duration", b.flags.duration.String(), "--duration")
+	}
+	b.scenario = sc
+	if err := sc.Workload.Validate(); err != nil {
+		return err
+	}
+	if sc.Experiment == experimentSharedPrefix && sc.Workload.Prefix.Groups == 0 {
+		return fmt.Errorf("the shared-prefix experiment needs a workload with shared prefixes, e.g. --prefix groups=4,tokens=256")
+	}
+	if _, err := b.stream("", false); err != nil {
+		return err
+	}
+	return b.price(sc)
+}
+
+func (b *bench) assume(name, value, flag string) {
+	b.defaults = append(b.defaults, record.Default{Name: name, Value: value, Flag: flag})
+}
+
+func (b *bench) completeWorkload(sc *profiles.Scenario, standard profiles.Workload) {
+	w := &sc.Workload
+	if w.Input == (profiles.Distribution{}) {
+		b.assume("workload", standard.Name, "--workload")
+	}
+	if w.Output == (profiles.Distribution{}) && w.Input != (profiles.Distribution{}) {
+		b.assume("output tokens", standard.Output.String(), "--osl")
+	}
+	said := w.Arrival
+	*w = w.Over(standard)
+	if said.RatePerS > 0 || said.Process == profiles.Closed {
+		return
+	}
+	if standard.Arrival.RatePerS == 0 {
+		w.Arrival = profiles.Arrival{Process: profiles.Closed, Concurrency: defaultConcurrency}
+		b.assume("concurrency", fmt.Sprint(defaultConcurrency), "--concurrency or --rps")
+		return
+	}
+	w.Arrival.RatePerS = standard.Arrival.RatePerS
+	b.assume("rate", fmt.Sprintf("%g/s", w.Arrival.RatePerS), "--rps")
+}
+
+// price is what the target's hardware costs, when that can be known.
+func (b *bench) price(sc profiles.Scenario) error {
+	usd, source := sc.Price.USDPerAcceleratorHour, "as given"
+	if sc.Accelerator != "" {
+		device, err := profiles.LoadAccelerator(sc.Accelerator)
+		if err != nil {
+			return err
+		}
+		if usd == 0 {
+			usd, source = device.USDPerHour, strings.TrimSpace(device.PriceSource+" "+device.PriceDate)
+		}
+	}
+	b.cost = record.Cost{USDPerHour: usd * float64(b.flags.count), Source: source}
+	if b.cost.USDPerHour == 0 {
+		b.cost.Source = ""
+	}
+	return nil
+}
+
+// stream is the workload's requests under a salt of their own.
+func (b *bench) stream(salt string, unique bool) (*workload.Stream, error) {
+	return workload.New(b.scenario.Workload, workload.Options{
+		Seed: b.flags.seed, Salt: salt, Words: tokenizer.Words(), UniquePrefixes: unique,
+	})
+}
+
+// asked says in one line what the run does.
+func (b *bench) asked() string {
+	w := b.scenario.Workload
+	arrival := fmt.Sprintf("%s %g/s", w.Arrival.Process, w.Arrival.RatePerS)
+	if w.Arrival.Process == profiles.Closed {
+		arrival = fmt.Sprintf("%d in flight", w.Arrival.Concurrency)
+	}
+	length := b.flags.duration.String()
+	if b.flags.requests > 0 {
+		length = fmt.Sprintf("%d requests", b.flags.requests)
+	}
+	return fmt.Sprintf("%s, %s for %s; input %s, output %s tokens, prefix %s",
+		w.Name, arrival, length, w.Input, w.Output, w.Prefix)
+}
+
+// facts are what the caller of the load generator knows about every run.
+func (b *bench) facts(run *record.Run) error {
+	scenario, err := json.Marshal(b.scenario)
+	if err != nil {
+		return fmt.Errorf("encoding the scenario: %w", err)
+	}
+	run.Kind = "bench"
+	run.Scenario = scenario
+	run.Asked = b.asked()
+	run.Defaults = b.defaults
+	run.SLODefault = !b.sloGiven
+	run.SLO = nil
+	for _, o := range b.scenario.SLO {
+		run.SLO = append(run.SLO, record.SLO{Class: o.Class, TTFT: o.TTFT, TPOT: o.TPOT, E2E: o.E2E, TTFO: o.TTFO, Attainment: o.Attainment})
+	}
+	run.Cost = b.cost
+	run.MaxFailures = b.maxFailures
+	run.Asserts = b.asserts
+	return nil
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/llmctl/llmctl/gateway"
+	"github.com/llmctl/llmctl/internal/iostreams"
+)
+
+func newGateway(s *iostreams.IO) *cobra.Command {
+	var (
+		path  string
+		check bool
+		grace time.Duration
+	)
+	cmd := &cobra.Command{
+		Use:   "gateway",
+		Short: "Run the gateway: keys, tenants, limits and routing",
+		Long: `Run the gateway. Its log, one JSON line per request, goes to standard error.
+docs/gateway.md explains the configuration.`,
+		Example: `  llmctl gateway --config gateway.yaml
+  llmctl gateway --config gateway.yaml --check`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if path == "" {
+				return usagef("--config is missing, expected a file such as examples/gateway.yaml")
+			}
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return usagef("reading the configuration: %w", err)
+			}
+			config, err := gateway.ParseConfig(data)
+			if err != nil {
+				return usagef("%s: %w", path, err)
+			}
+			g, err := gateway.New(config, gateway.Options{
+				Logger: slog.New(slog.NewJSONHandler(s.Err, nil)),
+				LookupEnv: func(name string) (string, bool) {
+					value := s.Env(name)
+					return value, value != ""
+				},
+			})
+			if err != nil {
+				return usagef("%s: %w", path, err)
+			}
+			defer g.Close()
+			if check {
+				_, err := fmt.Fprintf(s.Out, "%s is fine: %d tenants, %d models, %d providers\n",
+					path, len(config.Tenants), len(config.Models), len(config.Providers))
+				return err
+			}
+			return runGateway(s, config, g, grace)
+		},
+	}
+	cmd.Flags().StringVar(&path, "config", "", "configuration file (YAML)")
+	cmd.Flags().BoolVar(&check, "check", false, "check the configuration and end")
+	cmd.Flags().DurationVar(&grace, "grace", 30*time.Second, "time that running requests have to end after Ctrl-C")
+	return cmd
+}
+
+func runGateway(s *iostreams.IO, config *gateway.Config, g *gateway.Gateway, grace time.Duration) error {
+	api, err := listen(config.Listen, g.Handler())
+	if err != nil {
+		return err
+	}
+	listeners := []*listener{api}
+	fmt.Fprintf(s.Err, "gateway on %s/v1; Ctrl-C ends it\n", api.url())
+	if config.Admin.Listen != "" {
+		admin, err := listen(config.Admin.Listen, g.AdminHandler())
+		if err != nil {
+			_ = api.Close()
+			return err
+		}
+		listeners = append(listeners, admin)
+		fmt.Fprintf(s.Err, "metrics on %s/metrics\n", admin.url())
+	}
+	return serveUntil(nil, s, grace, g.Drain, listeners...)
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/llmctl/llmctl/internal/iostreams"
+)
+
+// A listener is one HTTP server on one address.
+type listener struct {
+	net.Listener
+	server *http.Server
+}
+
+// listen opens an address; what it answers is up to handler.
+func listen(addr string, handler http.Handler) (*listener, error) {
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("listening on %s: %w", addr, errors.Unwrap(err))
+	}
+	return &listener{l, &http.Server{
+		Handler: handler,
+		// A stream may last for minutes, so only the header has a deadline.
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+	}}, nil
+}
+
+// url is the address in the form that a client on this machine can use.
+func (l *listener) url() string { return "http://" + l.Addr().String() }
+
+// serveUntil answers requests until stop is closed or a listener breaks, then
+// lets running requests end within grace, or until the user asks again.
+func serveUntil(stop <-chan struct{}, s *iostreams.IO, grace time.Duration, drain func(), listeners ...*listener) error {
+	var wg sync.WaitGroup
+	broken := make(chan error, len(listeners))
+	for _, l := range listeners {
+		wg.Go(func() {
+			if err := l.server.Serve(l.Listener); !errors.Is(err, http.ErrServerClosed) {
+				broken <- fmt.Errorf("serving on %s: %w", l.Addr(), err)
+			}
+		})
+	}
+	var failed error
+	select {
+	case <-stop:
+	case <-s.Interrupts:
+	case failed = <-broken:
+	}
+	drain()
+	ctx, cancel := context.WithTimeout(context.Background(), grace)
+	defer cancel()
+	go func() {
+		select {
+		case <-s.Interrupts:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	for _, l := range listeners {
+		if err := l.server.Shutdown(ctx); err != nil {
+			_ = l.server.Close() // out of patience: what still runs is cut
+		}
+	}
+	wg.Wait()
+	return failed
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/llmctl/llmctl/internal/iostreams"
+	"github.com/llmctl/llmctl/reports"
+	"github.com/llmctl/llmctl/reports/record"
+)
+
+func newReport(s *iostreams.IO) *cobra.Command {
+	var output outputFlag
+	cmd := &cobra.Command{
+		Use:     "report RUN",
+		Short:   "Show a saved run again",
+		Long:    "Show a run that bench --save kept. Every number is computed anew from its records.",
+		Example: "  llmctl report runs/1\n  llmctl report runs/1 -o json",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			report, err := readRun(s, args[0])
+			if err != nil {
+				return err
+			}
+			return output.write(s, report, func() error {
+				return reports.WriteText(s.Out, report, reports.TextOptions{Color: s.Color, Width: min(s.Width, 100)})
+			})
+		},
+	}
+	output.add(cmd)
+	return cmd
+}
+
+// readRun sums a saved run up again. What an experiment compared it with is
+// taken from the saved report, since the other run has records of its own.
+func readRun(s *iostreams.IO, path string) (*reports.Report, error) {
+	saved, err := record.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	report := reports.Summarize(saved.Run, saved.Records())
+	if err := saved.Err(); err != nil {
+		fmt.Fprintf(s.Err, "warning: %v\n", err)
+	}
+	if len(saved.Report) > 0 {
+		var old struct {
+			Experiment *reports.Experiment `json:"experiment"`
+		}
+		if err := json.Unmarshal(saved.Report, &old); err != nil {
+			return nil, fmt.Errorf("reading the saved report of %s: %w", path, err)
+		}
+		report.Experiment = old.Experiment
+	}
+	return report, nil
+}

@@ -1,0 +1,243 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/llmctl/llmctl/internal/iostreams"
+	"github.com/llmctl/llmctl/internal/units"
+	"github.com/llmctl/llmctl/profiles"
+)
+
+// A setting is one thing that a scenario file and a flag can both say.
+type setting struct {
+	flag, alias string
+	help        string
+	repeatable  bool
+	apply       func(sc *profiles.Scenario, value string) error
+}
+
+// settings are applied in this order, so that --workload comes before the flags
+// that change a part of it.
+var settings = []setting{
+	{flag: "model", help: "profile name, Hugging Face id, config.json, or a folder with one",
+		apply: func(sc *profiles.Scenario, v string) error { sc.Model = v; return nil }},
+	{flag: "accelerator", alias: "gpu", help: "accelerator, e.g. h100-sxm-80gb",
+		apply: func(sc *profiles.Scenario, v string) error { sc.Accelerator = v; return nil }},
+	{flag: "engine", help: "serving engine and version, e.g. vllm@0.19",
+		apply: func(sc *profiles.Scenario, v string) error { sc.Engine = v; return nil }},
+	{flag: "tp", help: "tensor-parallel size of one replica",
+		apply: func(sc *profiles.Scenario, v string) error { return parsePositive(v, &sc.Parallel.Tensor) }},
+	{flag: "pp", help: "pipeline-parallel size of one replica",
+		apply: func(sc *profiles.Scenario, v string) error { return parsePositive(v, &sc.Parallel.Pipeline) }},
+	{flag: "workload", help: "built-in workload (see llmctl profiles workloads) or a YAML file",
+		apply: applyWorkload},
+	{flag: "isl", help: "prompt tokens: a mean, or lognormal:mean=2048,p99=8000",
+		apply: func(sc *profiles.Scenario, v string) (err error) {
+			sc.Workload.Input, err = profiles.ParseDistribution(v)
+			return err
+		}},
+	{flag: "osl", help: "output tokens: a mean, or a distribution",
+		apply: func(sc *profiles.Scenario, v string) (err error) {
+			sc.Workload.Output, err = profiles.ParseDistribution(v)
+			return err
+		}},
+	{flag: "prefix", help: "shared prompt prefixes, e.g. groups=4,tokens=1024; groups=0 shares nothing",
+		apply: func(sc *profiles.Scenario, v string) (err error) {
+			sc.Workload.Prefix, err = profiles.ParsePrefix(v)
+			return err
+		}},
+	{flag: "rps", help: "offered requests per second, e.g. 200 or 4/s (open loop)",
+		apply: applyRate},
+	{flag: "concurrency", help: "requests kept in flight (closed loop)",
+		apply: applyConcurrency},
+	{flag: "arrival", help: "arrival process of an open loop: poisson or constant",
+		apply: applyArrival},
+	{flag: "slo", help: "objective on each request, e.g. ttft=500ms,tpot=50ms or batch:e2e=60s; repeatable", repeatable: true,
+		apply: func(sc *profiles.Scenario, v string) error {
+			slo, err := profiles.ParseSLO(v)
+			sc.SLO = append(sc.SLO, slo)
+			return err
+		}},
+	{flag: "price", help: "dollars per accelerator and hour; replaces the list price",
+		apply: func(sc *profiles.Scenario, v string) error {
+			return parseMoney(v, &sc.Price.USDPerAcceleratorHour)
+		}},
+	{flag: "experiment", help: "shared-prefix runs the workload with and without sharing; none is one run",
+		apply: func(sc *profiles.Scenario, v string) error { sc.Experiment = v; return nil }},
+}
+
+func applyWorkload(sc *profiles.Scenario, v string) error {
+	workload, err := profiles.LoadWorkload(v)
+	if err == nil {
+		sc.Workload = *workload
+	}
+	return err
+}
+
+func applyRate(sc *profiles.Scenario, v string) error {
+	rate, err := units.ParseRate(v)
+	if err != nil {
+		return err
+	}
+	if rate <= 0 || rate > 1e6 {
+		return fmt.Errorf("a rate of %s requests per second is out of range, expected more than 0 and at most 1,000,000", v)
+	}
+	if a := &sc.Workload.Arrival; a.Process == profiles.Closed || a.Process == "" {
+		*a = profiles.Arrival{Process: profiles.Poisson}
+	}
+	sc.Workload.Arrival.RatePerS = rate
+	return nil
+}
+
+func applyConcurrency(sc *profiles.Scenario, v string) error {
+	var n int
+	if err := parsePositive(v, &n); err != nil {
+		return err
+	}
+	sc.Workload.Arrival = profiles.Arrival{Process: profiles.Closed, Concurrency: n}
+	return nil
+}
+
+func applyArrival(sc *profiles.Scenario, v string) error {
+	switch process := profiles.ArrivalProcess(v); process {
+	case profiles.Poisson, profiles.Constant:
+		if sc.Workload.Arrival.Process == profiles.Closed {
+			return fmt.Errorf("%s is an open loop, which contradicts a concurrency", v)
+		}
+		sc.Workload.Arrival.Process = process
+		return nil
+	case profiles.Closed:
+		return fmt.Errorf("a closed loop is asked for with --concurrency")
+	}
+	return fmt.Errorf("unknown arrival process %q, expected poisson or constant%s", v, didYouMean(v, []string{"poisson", "constant"}))
+}
+
+func parsePositive(v string, to *int) error {
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 1 || n > 1<<24 {
+		return fmt.Errorf("%q is not a whole number of at least 1", v)
+	}
+	*to = n
+	return nil
+}
+
+func parseMoney(v string, to *float64) error {
+	usd, err := strconv.ParseFloat(v, 64)
+	if err != nil || usd < 0 || math.IsNaN(usd) || usd > 1e6 {
+		return fmt.Errorf("%q is not a price in dollars", v)
+	}
+	*to = usd
+	return nil
+}
+
+// scenarioFlags are -f and the flags of the settings that a command takes.
+type scenarioFlags struct {
+	file   string
+	values map[string]*[]string
+}
+
+// add registers -f and the named settings, all of them when none is named.
+func (s *scenarioFlags) add(cmd *cobra.Command, names ...string) {
+	cmd.Flags().StringVarP(&s.file, "file", "f", "", "scenario file (YAML)")
+	s.values = map[string]*[]string{}
+	wanted := map[string]bool{}
+	for _, n := range names {
+		wanted[n] = true
+	}
+	for _, st := range settings {
+		if len(names) > 0 && !wanted[st.flag] {
+			continue
+		}
+		values := new([]string)
+		s.values[st.flag] = values
+		cmd.Flags().Var(&settingValue{values, st.repeatable}, st.flag, st.help)
+		if st.alias != "" {
+			cmd.Flags().Var(&settingValue{values, st.repeatable}, st.alias, "the same as --"+st.flag)
+		}
+	}
+}
+
+// resolve joins what was said, strongest first: flags (and the environment,
+// which has already set flags), the scenario file, the user's configuration.
+func (s *scenarioFlags) resolve(cmd *cobra.Command, io *iostreams.IO) (profiles.Scenario, error) {
+	config, err := userConfig(cmd.Root(), io.Env)
+	if err != nil {
+		return profiles.Scenario{}, usage(err)
+	}
+	own := map[string]bool{}
+	var sc profiles.Scenario
+	for _, st := range settings {
+		own[st.flag] = true
+		if value, ok := config[st.flag]; ok && s.values[st.flag] != nil {
+			if err := st.apply(&sc, value); err != nil {
+				return sc, usagef("reading the user configuration, %s: %w", st.flag, err)
+			}
+		}
+	}
+	if err := fromConfig(cmd.Flags(), config, own); err != nil {
+		return sc, usage(err)
+	}
+	if s.file != "" {
+		file, err := profiles.LoadScenario(s.file)
+		if err != nil {
+			return sc, usage(err)
+		}
+		sc = file.Over(sc)
+	}
+	return sc, usage(s.applyFlags(&sc))
+}
+
+func (s *scenarioFlags) applyFlags(sc *profiles.Scenario) error {
+	if len(s.get("rps")) > 0 && len(s.get("concurrency")) > 0 {
+		return fmt.Errorf("--rps asks for an open loop and --concurrency for a closed one; give one of them")
+	}
+	if len(s.get("slo")) > 0 {
+		sc.SLO = nil
+	}
+	for _, st := range settings {
+		for _, value := range s.get(st.flag) {
+			if err := st.apply(sc, value); err != nil {
+				return fmt.Errorf("--%s: %w", st.flag, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (s *scenarioFlags) get(name string) []string {
+	if v := s.values[name]; v != nil {
+		return *v
+	}
+	return nil
+}
+
+// settingValue collects the values of one flag; the last one counts unless the
+// flag is repeatable.
+type settingValue struct {
+	values     *[]string
+	repeatable bool
+}
+
+// String implements pflag.Value.
+func (v *settingValue) String() string {
+	if v.values == nil || len(*v.values) == 0 {
+		return ""
+	}
+	return (*v.values)[len(*v.values)-1]
+}
+
+// Set implements pflag.Value.
+func (v *settingValue) Set(value string) error {
+	if !v.repeatable {
+		*v.values = nil
+	}
+	*v.values = append(*v.values, value)
+	return nil
+}
+
+// Type implements pflag.Value.
+func (v *settingValue) Type() string { return "value" }

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/llmctl/llmctl/engine"
+	"github.com/llmctl/llmctl/engine/sched"
+	"github.com/llmctl/llmctl/engine/server"
+	"github.com/llmctl/llmctl/internal/buildinfo"
+	"github.com/llmctl/llmctl/internal/iostreams"
+	"github.com/llmctl/llmctl/internal/units"
+	"github.com/llmctl/llmctl/profiles"
+)
+
+// builtinModel is the profile that the bundled engine has weights for: seeded
+// synthetic ones.
+const builtinModel = "builtin"
+
+// engineFlags are the engine's settings, under vLLM's names where it has them.
+type engineFlags struct {
+	model, served, device string
+	kvCacheMemory         string
+	seed                  uint64
+	sched                 sched.Config
+	prefixCaching         bool
+	chunkedPrefill        bool
+	blockSize             int
+	maxQueue, workers     int
+}
+
+func (f *engineFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.model, "model", builtinModel, "model to serve; builtin is a synthetic Llama of a million parameters")
+	flags.StringVar(&f.served, "served-model-name", "", "name on the wire (default: the model's own)")
+	flags.StringVar(&f.device, "device", "cpu", "device to run on: cpu")
+	flags.Uint64Var(&f.seed, "seed", 0, "seed of the synthetic weights and of requests without one")
+	flags.IntVar(&f.sched.MaxNumSeqs, "max-num-seqs", 0, "requests running at once (default 64)")
+	flags.IntVar(&f.sched.MaxNumBatchedTokens, "max-num-batched-tokens", 0, "token budget of one step (default 512)")
+	flags.IntVar(&f.sched.MaxModelLen, "max-model-len", 0, "tokens of prompt and output together (default: the model's window)")
+	flags.IntVar(&f.sched.LongPrefillTokenThreshold, "long-prefill-token-threshold", 0, "largest piece of a prompt in one step (default: no limit)")
+	flags.IntVar(&f.blockSize, "block-size", 16, "tokens per KV block")
+	flags.StringVar(&f.kvCacheMemory, "kv-cache-memory", "", "memory for the KV cache, e.g. 64MiB (default: room for 64k tokens)")
+	flags.BoolVar(&f.prefixCaching, "enable-prefix-caching", true, "reuse the KV blocks of equal prompt prefixes")
+	flags.BoolVar(&f.chunkedPrefill, "enable-chunked-prefill", true, "split long prompts over several steps")
+	flags.IntVar(&f.maxQueue, "max-queue", 1024, "requests waiting before new ones are refused; 0 is no limit")
+	flags.IntVar(&f.workers, "workers", 0, "processors to compute with (default: all)")
+}
+
+// config checks the flags and returns the engine's configuration.
+func (f *engineFlags) config() (engine.Config, error) {
+	c := engine.Config{Seed: f.seed, BlockSize: f.blockSize, MaxQueue: f.maxQueue, Workers: f.workers, Sched: f.sched}
+	if f.device != "cpu" {
+		return c, fmt.Errorf("unknown device %q, this version runs on cpu", f.device)
+	}
+	if f.model != builtinModel {
+		return c, fmt.Errorf("no weights for the model %q, this version serves %s%s", f.model, builtinModel, didYouMean(f.model, []string{builtinModel}))
+	}
+	model, err := profiles.LoadModel(f.model)
+	if err != nil {
+		return c, err
+	}
+	c.Model = *model
+	c.Sched.ReserveFullPrompt = true // vLLM's default
+	c.Sched.DisablePrefixCache = !f.prefixCaching
+	c.Sched.DisableChunkedPrefill = !f.chunkedPrefill
+	if f.kvCacheMemory != "" {
+		if c.KVBytes, err = units.ParseBytes(f.kvCacheMemory); err != nil {
+			return c, fmt.Errorf("--kv-cache-memory: %w", err)
+		}
+	}
+	if f.maxQueue < 0 || f.workers < 0 || f.blockSize < 1 {
+		return c, errors.New("--max-queue and --workers must not be negative, and --block-size must be at least 1")
+	}
+	return c, nil
+}
+
+func newServe(s *iostreams.IO) *cobra.Command {
+	var (
+		flags        engineFlags
+		addr, apiKey string
+		grace        time.Duration
+	)
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the engine: an OpenAI-compatible server with a paged KV cache",
+		Long: `Run the engine: continuous batching, chunked prefill, paged KV blocks and a
+prefix cache behind an OpenAI-compatible API, with vLLM's flags and metrics.`,
+		Example: `  llmctl serve --addr 127.0.0.1:8000
+  curl -s localhost:8000/v1/chat/completions -d '{"model":"builtin","messages":[{"role":"user","content":"hello"}]}'`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			config, err := flags.config()
+			if err != nil {
+				return usage(err)
+			}
+			e, err := engine.New(config)
+			if err != nil {
+				return usage(err)
+			}
+			defer e.Close()
+			l, err := listen(addr, flags.handler(e, apiKey))
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(s.Err, "serving %s on %s/v1, metrics on %s/metrics; Ctrl-C ends it\n", flags.name(e), l.url(), l.url())
+			return serveUntil(nil, s, grace, func() {}, l)
+		},
+	}
+	flags.add(cmd)
+	cmd.Flags().StringVar(&addr, "addr", "127.0.0.1:8000", "address to listen on")
+	cmd.Flags().StringVar(&apiKey, "api-key", "", "bearer key that clients must send; better set as LLMCTL_API_KEY")
+	cmd.Flags().DurationVar(&grace, "grace", 30*time.Second, "time that running requests have to end after Ctrl-C")
+	return cmd
+}
+
+func (f *engineFlags) handler(e *engine.Engine, apiKey string) http.Handler {
+	return server.New(e, server.Options{ServedModelName: f.name(e), APIKey: apiKey, Version: buildinfo.Version()})
+}
+
+func (f *engineFlags) name(e *engine.Engine) string {
+	if f.served != "" {
+		return f.served
+	}
+	return e.ModelName()
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/llmctl/llmctl/profiles"
+)
+
+// fromEnvironment sets every flag that the command line left alone from its
+// environment variable: --kv-dtype from LLMCTL_KV_DTYPE.
+func fromEnvironment(flags *pflag.FlagSet, env func(string) string) error {
+	var failed error
+	flags.VisitAll(func(f *pflag.Flag) {
+		name := "LLMCTL_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		value := env(name)
+		if failed != nil || value == "" || f.Changed || f.Value.String() != f.DefValue {
+			return
+		}
+		if err := flags.Set(f.Name, value); err != nil {
+			failed = fmt.Errorf("reading %s=%q: %w", name, value, err)
+		}
+	})
+	return failed
+}
+
+// userConfig reads the user's own defaults: a YAML map from flag names to
+// values, at $XDG_CONFIG_HOME/llmctl/config.yaml. A file that is not there is
+// empty.
+func userConfig(root *cobra.Command, env func(string) string) (map[string]string, error) {
+	dir := env("XDG_CONFIG_HOME")
+	if dir == "" {
+		home := env("HOME")
+		if home == "" {
+			return nil, nil
+		}
+		dir = filepath.Join(home, ".config")
+	}
+	path := filepath.Join(dir, "llmctl", "config.yaml")
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the user configuration: %w", err)
+	}
+	values := map[string]string{}
+	if err := yaml.Unmarshal(data, &values); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	known := allFlags(root)
+	for name := range values {
+		if !known[name] {
+			return nil, fmt.Errorf("reading %s: no command has a flag %q%s", path, name, didYouMean(name, keys(known)))
+		}
+	}
+	return values, nil
+}
+
+func allFlags(c *cobra.Command) map[string]bool {
+	known := map[string]bool{}
+	c.LocalFlags().VisitAll(func(f *pflag.Flag) { known[f.Name] = true })
+	for _, sub := range c.Commands() {
+		for name := range allFlags(sub) {
+			known[name] = true
+		}
+	}
+	return known
+}
+
+// fromConfig sets the flags in names that are still untouched from the user's
+// configuration. Flags that a scenario file can say too are not among them:
+// resolveScenario puts those below the file.
+func fromConfig(flags *pflag.FlagSet, config map[string]string, skip map[string]bool) error {
+	var failed error
+	flags.VisitAll(func(f *pflag.Flag) {
+		value, ok := config[f.Name]
+		if failed != nil || !ok || f.Changed || skip[f.Name] {
+			return
+		}
+		if err := flags.Set(f.Name, value); err != nil {
+			failed = fmt.Errorf("reading the user configuration, %s: %q: %w", f.Name, value, err)
+		}
+	})
+	return failed
+}
+
+// flagError rewrites cobra's complaint about a flag into one line with the
+// nearest flag that exists.
+func flagError(cmd *cobra.Command, err error) error {
+	message := err.Error()
+	if name, ok := strings.CutPrefix(message, "unknown flag: --"); ok {
+		known := map[string]bool{}
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { known["--"+f.Name] = !f.Hidden })
+		return usagef("unknown flag --%s%s", name, didYouMean("--"+name, keys(known)))
+	}
+	return usage(err)
+}
+
+// didYouMean is the tail of an error about an unknown name.
+func didYouMean(name string, known []string) string {
+	if near := profiles.Suggest(name, known); near != "" {
+		return fmt.Sprintf(", did you mean %q?", near)
+	}
+	return ""
+}
+
+func keys(set map[string]bool) []string {
+	names := make([]string, 0, len(set))
+	for name, ok := range set {
+		if ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/llmctl/llmctl/internal/iostreams"
+	"github.com/llmctl/llmctl/internal/units"
+	"github.com/llmctl/llmctl/reports"
+	"github.com/llmctl/llmctl/sizing"
+)
+
+func newSize(s *iostreams.IO) *cobra.Command {
+	var (
+		scenario      scenarioFlags
+		output        outputFlag
+		request       sizing.Request
+		kvCacheMemory string
+		explain       bool
+	)
+	cmd := &cobra.Command{
+		Use:   "size",
+		Short: "Plan a deployment: what fits, how many replicas, what it costs",
+		Long: `Plan a deployment in closed form. Everything that is not said has a default,
+and each default is printed with the flag that changes it. --explain shows how
+each number was reached.`,
+		Example: `  llmctl size --model llama-3.1-8b --rps 200
+  llmctl size --model llama-3.1-70b --tp 4 --accelerator h200-sxm-141gb --rps 20 --explain
+  llmctl size --model ./my-model/config.json --isl 4096 --osl 512 --rps 5 -o json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			sc, err := scenario.resolve(cmd, s)
+			if err != nil {
+				return err
+			}
+			if sc.Model == "" {
+				return usagef("--model is missing, expected a name such as llama-3.1-8b (see llmctl profiles models) or a config.json")
+			}
+			if err := checkNumbers(cmd, request, kvCacheMemory); err != nil {
+				return usage(err)
+			}
+			request.Scenario = sc
+			if kvCacheMemory != "" {
+				if request.KVCacheMemory, err = units.ParseBytes(kvCacheMemory); err != nil {
+					return usagef("--kv-cache-memory: %w", err)
+				}
+			}
+			plan, err := sizing.Compute(request)
+			if err != nil {
+				return usage(err)
+			}
+			err = output.write(s, plan, func() error { return reports.WritePlan(s.Out, plan, explain) })
+			if err == nil && !plan.Feasible {
+				err = silent(exitNotHeld)
+			}
+			return err
+		},
+	}
+	scenario.add(cmd, "model", "accelerator", "engine", "tp", "pp", "workload", "isl", "osl", "prefix",
+		"rps", "concurrency", "slo", "price")
+	output.add(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&request.WeightDType, "weight-dtype", "", "weight format: bf16, fp16, fp8, int8, int4, awq, gptq, … (default: the model's own)")
+	flags.StringVar(&request.KVDType, "kv-dtype", "", "KV cache format: bf16, fp16, fp32 or fp8 (default: that of the activations)")
+	flags.Float64Var(&request.GPUMemoryUtilization, "gpu-memory-utilization", 0, "share of memory that the engine may use (default: the engine's)")
+	flags.IntVar(&request.BlockSize, "block-size", 0, "tokens per KV block (default: the engine's)")
+	flags.IntVar(&request.MaxModelLen, "max-model-len", 0, "tokens of prompt and output together (default: the model's window)")
+	flags.IntVar(&request.MaxNumSeqs, "max-num-seqs", 0, "requests running at once (default: the engine's)")
+	flags.IntVar(&request.MaxNumBatchedTokens, "max-num-batched-tokens", 0, "token budget of one step (default: the engine's)")
+	flags.StringVar(&kvCacheMemory, "kv-cache-memory", "", "take this pool per accelerator, e.g. 58GiB, and skip the memory model")
+	flags.Float64Var(&request.TargetUtilization, "target-utilization", 0, "share of a replica's largest rate to load it with (default 0.8)")
+	flags.BoolVar(&explain, "explain", false, "show how each number was reached")
+	return cmd
+}
+
+// checkNumbers refuses what was said and makes no sense; Compute takes a zero
+// for "not said".
+func checkNumbers(cmd *cobra.Command, r sizing.Request, kvCacheMemory string) error {
+	for _, n := range []struct {
+		flag  string
+		value float64
+	}{
+		{"gpu-memory-utilization", r.GPUMemoryUtilization}, {"block-size", float64(r.BlockSize)},
+		{"max-model-len", float64(r.MaxModelLen)}, {"max-num-seqs", float64(r.MaxNumSeqs)},
+		{"max-num-batched-tokens", float64(r.MaxNumBatchedTokens)}, {"target-utilization", r.TargetUtilization},
+	} {
+		if cmd.Flags().Changed(n.flag) && !(n.value > 0) {
+			return fmt.Errorf("--%s %s must be more than 0", n.flag, cmd.Flags().Lookup(n.flag).Value)
+		}
+	}
+	if cmd.Flags().Changed("kv-cache-memory") && kvCacheMemory == "" {
+		return fmt.Errorf("--kv-cache-memory is empty, expected a size such as 58GiB")
+	}
+	return nil
+}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/llmctl/llmctl/internal/iostreams"
+)
+
+// stackStartTimeout bounds the start of the child, which takes a fraction of a
+// second on an idle machine.
+const stackStartTimeout = 30 * time.Second
+
+// stackChild is a running stack.
+type stackChild struct {
+	ready stackReady
+	key   string
+	cmd   *exec.Cmd
+	stdin io.Closer
+	log   *bytes.Buffer
+}
+
+// startStack runs this binary again as the bundled stack, so that client and
+// server are measured apart, and waits until it can be used.
+func startStack(ctx context.Context, s *iostreams.IO, args []string) (*stackChild, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("finding this program: %w", err)
+	}
+	c := &stackChild{key: "sk-" + newSalt() + newSalt(), log: &bytes.Buffer{}}
+	c.cmd = exec.Command(self, append([]string{"stack"}, args...)...)
+	c.cmd.Env = stackEnvironment(c.key)
+	c.cmd.Stderr = c.log
+	c.cmd.SysProcAttr = ownGroup()
+	stdin, err := c.cmd.StdinPipe()
+	if err != nil {
+		return nil, fmt.Errorf("starting the bundled stack: %w", err)
+	}
+	stdout, err := c.cmd.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("starting the bundled stack: %w", err)
+	}
+	c.stdin = stdin
+	if err := c.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("starting the bundled stack: %w", err)
+	}
+	if err := c.await(ctx, stdout); err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// stackEnvironment is this process's without the settings of llmctl, which are
+// meant for the parent and have been passed on as flags.
+func stackEnvironment(key string) []string {
+	env := []string{stackKeyEnv + "=" + key}
+	for _, kv := range os.Environ() {
+		if !bytes.HasPrefix([]byte(kv), []byte("LLMCTL_")) {
+			env = append(env, kv)
+		}
+	}
+	return env
+}
+
+// await reads the line in which the child says where it is.
+func (c *stackChild) await(ctx context.Context, stdout io.Reader) error {
+	line := make(chan []byte, 1)
+	go func() {
+		text, _ := bufio.NewReader(stdout).ReadBytes('\n') // a short line is an error below
+		line <- text
+	}()
+	timeout := time.NewTimer(stackStartTimeout)
+	defer timeout.Stop()
+	select {
+	case text := <-line:
+		if err := json.Unmarshal(text, &c.ready); err != nil {
+			_ = c.cmd.Wait() // it has ended or is about to: its log is complete then
+			return c.failed()
+		}
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timeout.C:
+		return fmt.Errorf("the bundled stack did not start within %s", stackStartTimeout)
+	}
+}
+
+// failed is what the child said before it ended. Its exit code is kept: bad
+// settings of the engine are the caller's mistake.
+func (c *stackChild) failed() error {
+	said := bytes.TrimPrefix(bytes.TrimSpace(c.log.Bytes()), []byte("error: "))
+	if len(said) == 0 {
+		said = []byte("it ended without a word")
+	}
+	err := fmt.Errorf("starting the bundled stack: %s", said)
+	if state := c.cmd.ProcessState; state != nil && state.ExitCode() == exitUsage {
+		return usage(errors.New(string(said)))
+	}
+	return err
+}
+
+// close asks the child to end, and kills it if it does not.
+func (c *stackChild) close() {
+	_ = c.stdin.Close()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = c.cmd.Wait() // its exit code says nothing that the report does not
+	}()
+	select {
+	case <-done:
+	case <-time.After(5 * time.Second):
+		_ = c.cmd.Process.Kill()
+		<-done
+	}
+}

@@ -1,0 +1,37 @@
+package gateway
+
+import (
+	"crypto/subtle"
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/llmctl/llmctl/internal/openai"
+)
+
+// AdminHandler serves /metrics, /livez and /readyz. Metrics name tenants, so
+// they need the token where the configuration has one; health does not, since
+// probes cannot send any.
+func (g *Gateway) AdminHandler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", g.guarded(promhttp.HandlerFor(g.metrics.registry, promhttp.HandlerOpts{})))
+	mux.HandleFunc("GET /livez", live)
+	mux.HandleFunc("GET /readyz", g.ready)
+	return mux
+}
+
+func (g *Gateway) guarded(next http.Handler) http.Handler {
+	if g.adminToken == nil {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		token, err := bearer(r.Header)
+		d := digestOf(token)
+		if err != nil || subtle.ConstantTimeCompare(d[:], g.adminToken[:]) != 1 {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			openai.WriteError(w, http.StatusUnauthorized, openai.NewError("authentication_error", "missing or unknown admin token", "", "invalid_api_key"))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}

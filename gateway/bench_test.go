@@ -1,0 +1,66 @@
+package gateway
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// BenchmarkOverhead sends one streamed request of 20 events at a time: straight
+// to the upstream, through a bare reverse proxy of the standard library, and
+// through the gateway with auth, limits, metering and logs on and 500 tenants
+// configured. What the gateway adds is the difference to the first, and a fair
+// price for it is what the second adds.
+func BenchmarkOverhead(b *testing.B) {
+	events := []string{roleEvent}
+	for range 18 {
+		events = append(events, helloEvent)
+	}
+	events = append(events, finishEvent, usageEvent, doneEvent)
+	answer := strings.Join(events, "")
+	upstream := func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		sse(w, answer)
+	}
+	tenants := func(c *Config, _ *Options) {
+		c.Tenants[0].Limits = Limits{RPM: maxCount, InputTPM: maxCount, OutputTPM: maxCount, Concurrent: 1000}
+		for i := range 500 {
+			name := "tenant-" + strings.Repeat("x", i%7) + HashKey(string(rune(i)))[7:20]
+			c.Tenants = append(c.Tenants, Tenant{Name: name, Keys: []Key{{Hash: HashKey(name)}}})
+		}
+	}
+	s := serve(b, upstream, tenants)
+	direct := httptest.NewServer(http.HandlerFunc(upstream))
+	b.Cleanup(direct.Close)
+	target, err := url.Parse(direct.URL)
+	if err != nil {
+		b.Fatal(err)
+	}
+	transport := &http.Transport{MaxIdleConnsPerHost: 100, DisableCompression: true}
+	b.Cleanup(transport.CloseIdleConnections)
+	proxy := httptest.NewServer(&httputil.ReverseProxy{
+		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		FlushInterval: -1,
+		Transport:     transport,
+	})
+	b.Cleanup(proxy.Close)
+	for _, hop := range []struct{ name, url string }{{"direct", direct.URL}, {"proxy", proxy.URL}, {"gateway", s.url}} {
+		b.Run(hop.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				r, err := http.NewRequestWithContext(b.Context(), http.MethodPost, hop.url+"/v1/chat/completions", strings.NewReader(streamBody))
+				if err != nil {
+					b.Fatal(err)
+				}
+				r.Header.Set("Authorization", "Bearer "+searchKey)
+				if got := s.do(r); got.status != 200 || !strings.HasSuffix(got.body, doneEvent) {
+					b.Fatalf("status %d: %s", got.status, got.body)
+				}
+			}
+		})
+	}
+}

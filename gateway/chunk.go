@@ -1,0 +1,103 @@
+package gateway
+
+import (
+	"bytes"
+	"net/http"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/llmctl/llmctl/internal/openai"
+)
+
+// chunk is what the gateway reads from one event of a completion stream.
+type chunk struct {
+	done      bool         // [DONE]
+	failure   gjson.Result // the error object, when there is one
+	failed    bool
+	output    bool   // carries generated output in any channel
+	finished  int64  // choices that end here
+	reason    string // the last finish_reason
+	usage     gjson.Result
+	usageOnly bool // has usage and no choices: the chunk that include_usage adds
+}
+
+var (
+	doneData  = []byte("[DONE]")
+	errorName = []byte("error")
+)
+
+// readChunk reads an event, each part of it once.
+func readChunk(e openai.Event) chunk {
+	if bytes.Equal(bytes.TrimSpace(e.Data), doneData) {
+		return chunk{done: true}
+	}
+	c := chunk{failed: bytes.Equal(e.Name, errorName)}
+	choices := 0
+	gjson.ParseBytes(e.Data).ForEach(func(key, value gjson.Result) bool {
+		switch key.Str {
+		case "choices":
+			value.ForEach(func(_, choice gjson.Result) bool {
+				choices++
+				c.readChoice(choice)
+				return true
+			})
+		case "usage":
+			c.usage = value
+		case "error":
+			c.failure = value
+			c.failed = c.failed || value.Type != gjson.Null
+		}
+		return true
+	})
+	c.usageOnly = c.usage.IsObject() && choices == 0
+	return c
+}
+
+func (c *chunk) readChoice(choice gjson.Result) {
+	choice.ForEach(func(key, value gjson.Result) bool {
+		switch key.Str {
+		case "text":
+			c.output = c.output || value.Str != ""
+		case "delta":
+			c.output = c.output || hasOutput(value)
+		case "finish_reason":
+			if value.Type == gjson.String && value.Str != "" {
+				c.finished++
+				c.reason = value.Str
+			}
+		}
+		return true
+	})
+}
+
+// hasOutput tells whether a delta carries something that the model generated:
+// content, reasoning, a refusal or a tool call. A role alone is none.
+func hasOutput(delta gjson.Result) bool {
+	found := false
+	delta.ForEach(func(key, value gjson.Result) bool {
+		switch key.Str {
+		case "content", "reasoning_content", "reasoning", "refusal":
+			found = value.Str != ""
+		case "tool_calls", "function_call":
+			found = value.IsArray() && value.Get("#").Int() > 0 || value.IsObject()
+		}
+		return !found
+	})
+	return found
+}
+
+// streamError is the failure of a stream whose first event is an error: nothing
+// has been sent yet, so the client can still get a status.
+func (c chunk) streamError(p *provider) *failure {
+	status := http.StatusBadGateway
+	if code := int(c.failure.Get("code").Int()); code == http.StatusTooManyRequests || code >= 400 && code < 500 && code != 401 && code != 403 {
+		status = code
+	}
+	f := &failure{status: status, outcome: outcomeStreamError}
+	if c.failure.IsObject() {
+		f.raw = p.redact([]byte(`{"error":` + c.failure.Raw + `}`))
+	} else {
+		f.body = openai.NewError("upstream_error", "the upstream reported an error", "", "upstream_error")
+	}
+	return f
+}

@@ -1,0 +1,57 @@
+package gateway
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/llmctl/llmctl/internal/units"
+)
+
+// maxCount is the largest limit that a configuration may name.
+const maxCount = 1 << 40
+
+// Count is a positive whole number, written like 600 or 200k. Zero is refused:
+// as a limit it would never refill, and leaving the key out says "no limit".
+type Count int64
+
+// UnmarshalYAML implements yaml.Unmarshaler.
+func (c *Count) UnmarshalYAML(node *yaml.Node) error {
+	v, err := units.ParseCount(node.Value)
+	if err != nil || v != math.Trunc(v) || v < 1 || v > maxCount {
+		return fmt.Errorf("line %d: expected a whole number from 1, like 600 or 200k, got %q", node.Line, node.Value)
+	}
+	*c = Count(v)
+	return nil
+}
+
+// Duration is a positive duration, written like 500ms or 10m.
+type Duration time.Duration
+
+// UnmarshalYAML implements yaml.Unmarshaler.
+func (d *Duration) UnmarshalYAML(node *yaml.Node) error {
+	v, err := units.ParseDuration(node.Value)
+	if err != nil || v <= 0 {
+		return fmt.Errorf("line %d: expected a duration above zero, like 500ms or 10m, got %q", node.Line, node.Value)
+	}
+	*d = Duration(v)
+	return nil
+}
+
+// MarshalYAML implements yaml.Marshaler.
+func (d Duration) MarshalYAML() (any, error) { return time.Duration(d).String(), nil }
+
+// Size is a number of bytes, written like 32MiB.
+type Size int64
+
+// UnmarshalYAML implements yaml.Unmarshaler.
+func (s *Size) UnmarshalYAML(node *yaml.Node) error {
+	v, err := units.ParseBytes(node.Value)
+	if err != nil || v < 1 {
+		return fmt.Errorf("line %d: expected a size above zero, like 32MiB, got %q", node.Line, node.Value)
+	}
+	*s = Size(v)
+	return nil
+}

@@ -1,0 +1,74 @@
+package gateway
+
+import "github.com/tidwall/gjson"
+
+const (
+	// bytesPerToken is the usual rule of thumb for English text and the
+	// tokenizers of today (OpenAI's help centre: "1 token ~= 4 chars").
+	bytesPerToken = 4
+	// imageTokens is what OpenAI's guide to images charges for 1024×1024 in
+	// high detail: 85 + 4 tiles of 170.
+	imageTokens = 765
+	// assumedOutput is reserved for a request without any output limit; usage
+	// replaces it at the end.
+	assumedOutput = 1024
+)
+
+// estimateInput guesses the tokens of a prompt, for a reservation that is
+// settled to real usage later. It counts text, tools and images, not the JSON
+// around them: an image inlined as base64 has megabytes, not millions of tokens.
+func estimateInput(fields map[string]gjson.Result) int64 {
+	bytes, tokens := promptSize(fields["prompt"])
+	fields["messages"].ForEach(func(_, message gjson.Result) bool {
+		b, t := contentSize(message.Get("content"))
+		bytes += b + len(message.Get("tool_calls").Raw)
+		tokens += t
+		return true
+	})
+	bytes += len(fields["tools"].Raw)
+	return int64((bytes+bytesPerToken-1)/bytesPerToken + tokens)
+}
+
+// promptSize reads prompt: a string, strings, token ids, or lists of ids.
+func promptSize(v gjson.Result) (bytes, tokens int) {
+	switch {
+	case v.Type == gjson.String:
+		return len(v.Str), 0
+	case v.Type == gjson.Number:
+		return 0, 1
+	case !v.IsArray():
+		return 0, 0
+	}
+	v.ForEach(func(_, item gjson.Result) bool {
+		b, t := promptSize(item)
+		bytes += b
+		tokens += t
+		return true
+	})
+	return bytes, tokens
+}
+
+// promptCount is how many prompts a completion request holds: a list of strings
+// or of lists is several, a list of token ids is one.
+func promptCount(v gjson.Result) int64 {
+	if first := v.Get("0"); first.Type == gjson.String || first.IsArray() {
+		return v.Get("#").Int()
+	}
+	return 1
+}
+
+// contentSize reads a message's content: a string, or parts of text and images.
+func contentSize(v gjson.Result) (bytes, tokens int) {
+	if v.Type == gjson.String {
+		return len(v.Str), 0
+	}
+	v.ForEach(func(_, part gjson.Result) bool {
+		if text := part.Get("text"); text.Exists() {
+			bytes += len(text.Str)
+		} else {
+			tokens += imageTokens
+		}
+		return true
+	})
+	return bytes, tokens
+}

@@ -1,0 +1,143 @@
+package gateway
+
+import (
+	"crypto/rand"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/llmctl/llmctl/gateway/limit"
+	"github.com/llmctl/llmctl/internal/openai"
+)
+
+// exchange is one request on its way through the gateway, and all that its log
+// line and its metrics will say.
+type exchange struct {
+	g  *Gateway
+	w  http.ResponseWriter
+	r  *http.Request
+	id string
+
+	who        *principal  // nil until authenticated
+	deployment *deployment // nil until the alias is known
+	target     *target
+	endpoint   *endpoint
+
+	reservation *limit.Reservation
+	spent       meter
+	reached     atomic.Bool // the upstream got at least the header
+
+	began, sent, first, last time.Time // zero when it did not happen
+	closed                   time.Time // [DONE], when later bytes were awaited
+	finishReason             string
+	committed                bool // the response header is out
+	failure                  *failure
+}
+
+func (g *Gateway) begin(w http.ResponseWriter, r *http.Request) *exchange {
+	x := &exchange{g: g, w: w, r: r, id: requestID(r.Header), began: g.now()}
+	w.Header()["X-Request-Id"] = []string{x.id}
+	return x
+}
+
+// requestID keeps the client's id when it is fit for a log line and a header,
+// else makes one.
+func requestID(h http.Header) string {
+	if id := h.Get("X-Request-Id"); validID(id) {
+		return id
+	}
+	return "req-" + rand.Text()
+}
+
+func validID(id string) bool {
+	if id == "" || len(id) > 128 {
+		return false
+	}
+	for _, c := range []byte(id) {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-', c == '_', c == '.', c == ':':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func (x *exchange) authenticate() *failure {
+	x.who = authenticate(x.g.principals, x.r.Header)
+	if x.who == nil {
+		x.w.Header().Set("WWW-Authenticate", "Bearer")
+		return &failure{status: http.StatusUnauthorized, outcome: outcomeUnauthorized,
+			body: openai.NewError("authentication_error", "missing or unknown API key", "", "invalid_api_key")}
+	}
+	return nil
+}
+
+// succeed answers with a whole body.
+func (x *exchange) succeed(contentType string, body []byte) {
+	x.committed = true
+	x.w.Header().Set("Content-Type", contentType)
+	_, _ = x.w.Write(body) // a client that left has cancelled the request's context already
+}
+
+// fail ends the exchange with a failure. The client hears of it in the way that
+// is left: a status, or an event when the stream has begun.
+func (x *exchange) fail(f *failure) {
+	x.failure = f
+	switch {
+	case f.status == statusClientGone:
+	case !x.committed:
+		f.write(x.w)
+	default:
+		x.writeErrorEvent(f)
+	}
+}
+
+// finish settles, counts and logs. It runs on every path, also when a panic
+// unwinds the handler.
+func (x *exchange) finish() {
+	end := x.g.now()
+	x.settle(end)
+	x.observe(end)
+}
+
+// settle closes the reservation. It runs before the client can see that its
+// answer is complete, so that its next request finds the slot free.
+func (x *exchange) settle(now time.Time) {
+	if x.reservation == nil {
+		return
+	}
+	var moved limit.Settlement
+	var first bool
+	at := x.g.elapsed(now)
+	if x.chargeable() {
+		moved, first = x.reservation.Settle(at, x.spent.tokens())
+	} else {
+		moved, first = x.reservation.Abandon(at)
+	}
+	if first {
+		x.g.metrics.settled(x.who.tenant.name, moved)
+	}
+}
+
+// chargeable tells whether the tenant pays for what was used. A request that
+// failed before its first output costs nothing, unless the client itself left
+// when the upstream was at work.
+func (x *exchange) chargeable() bool {
+	switch {
+	case !x.reached.Load():
+		return false
+	case x.failure == nil, x.spent.reported, x.failure.outcome == outcomeClientGone:
+		return true
+	}
+	return !x.first.IsZero()
+}
+
+// charged is what the request counts for, in the log and the metrics.
+func (x *exchange) charged() (input, cached, output int64) {
+	if !x.chargeable() {
+		return 0, 0, 0
+	}
+	t := x.spent.tokens()
+	return t.Input, x.spent.usage.cached, t.Output
+}

@@ -1,0 +1,53 @@
+package gateway
+
+import (
+	"github.com/tidwall/gjson"
+
+	"github.com/llmctl/llmctl/gateway/limit"
+)
+
+// meter knows what a request used: what the upstream reported, else an estimate.
+type meter struct {
+	estimate limit.Tokens // input before sending; output counted on the way
+	usage    usage
+	reported bool
+}
+
+// usage is OpenAI's usage object. Reasoning tokens are part of output.
+type usage struct{ input, cached, output int64 }
+
+// readUsage reads a usage object; ok is false for null and for anything else
+// without token counts.
+func readUsage(v gjson.Result) (u usage, ok bool) {
+	if !v.IsObject() || !v.Get("prompt_tokens").Exists() {
+		return usage{}, false
+	}
+	return usage{
+		input:  v.Get("prompt_tokens").Int(),
+		cached: v.Get("prompt_tokens_details.cached_tokens").Int(),
+		output: v.Get("completion_tokens").Int(),
+	}, true
+}
+
+// report takes a usage object in; the last one counts, since servers may send
+// a running total with every event.
+func (m *meter) report(v gjson.Result) {
+	if u, ok := readUsage(v); ok {
+		m.usage, m.reported = u, true
+	}
+}
+
+// tokens is what the request is charged.
+func (m *meter) tokens() limit.Tokens {
+	if m.reported {
+		return limit.Tokens{Input: m.usage.input, Output: m.usage.output}
+	}
+	return m.estimate
+}
+
+func (m *meter) source() string {
+	if m.reported {
+		return "usage"
+	}
+	return "estimated"
+}

@@ -1,0 +1,85 @@
+package gateway
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/llmctl/llmctl/gateway/limit"
+)
+
+// metrics are the gateway's Prometheus metrics, in a registry of their own.
+// Labels hold configured names only, or none: what clients type never makes a
+// series.
+type metrics struct {
+	registry *prometheus.Registry
+
+	requests   *prometheus.CounterVec // tenant, alias, status, outcome
+	tokens     *prometheus.CounterVec // tenant, alias, kind
+	limits     *prometheus.CounterVec // tenant, event
+	rejections *prometheus.CounterVec // tenant, resource
+	upstream   *prometheus.CounterVec // provider, endpoint, outcome
+	inFlight   *prometheus.GaugeVec   // alias
+	ttft       *prometheus.HistogramVec
+	tpot       *prometheus.HistogramVec
+	e2e        *prometheus.HistogramVec // all three: alias, deployment
+}
+
+// Buckets follow OpenTelemetry's GenAI conventions, with the top widened: ten
+// seconds are too low a ceiling for queued or long prompts.
+var (
+	ttftBuckets = []float64{.001, .005, .01, .02, .04, .06, .08, .1, .25, .5, .75, 1, 2.5, 5, 7.5, 10, 20, 40, 60}
+	tpotBuckets = []float64{.001, .0025, .005, .01, .025, .05, .075, .1, .15, .2, .3, .4, .5, .75, 1, 2.5}
+	e2eBuckets  = []float64{.01, .02, .04, .08, .16, .32, .64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92, 163.84, 327.68, 655.36}
+)
+
+func newMetrics(aliases []string, providers map[string]*provider) *metrics {
+	const prefix = "llmctl_gateway_"
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + name, Help: help}, labels)
+	}
+	histogram := func(name, help string, buckets []float64) *prometheus.HistogramVec {
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: prefix + name, Help: help, Buckets: buckets}, []string{"alias", "deployment"})
+	}
+	m := &metrics{
+		registry:   prometheus.NewRegistry(),
+		requests:   counter("requests_total", "Requests by how they ended.", "tenant", "alias", "status", "outcome"),
+		tokens:     counter("tokens_total", "Tokens that requests were charged for; cached ones are part of input.", "tenant", "alias", "kind"),
+		limits:     counter("limit_tokens_total", "Tokens reserved at admission, settled to what was used, refunded, or used beyond the reservation (debt).", "tenant", "event"),
+		rejections: counter("limit_rejections_total", "Requests that a limit turned away.", "tenant", "resource"),
+		upstream:   counter("upstream_errors_total", "Requests that failed for a reason of the upstream.", "provider", "endpoint", "outcome"),
+		inFlight:   prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "in_flight", Help: "Requests being served."}, []string{"alias"}),
+		ttft:       histogram("ttft_seconds", "From the request's arrival to the first output, streams only.", ttftBuckets),
+		tpot:       histogram("tpot_seconds", "Time per output token after the first, streams with two tokens or more.", tpotBuckets),
+		e2e:        histogram("e2e_seconds", "From the request's arrival to its end, successful ones only.", e2eBuckets),
+	}
+	m.registry.MustRegister(m.requests, m.tokens, m.limits, m.rejections, m.upstream, m.inFlight, m.ttft, m.tpot, m.e2e,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	for _, alias := range aliases {
+		m.inFlight.WithLabelValues(alias)
+	}
+	m.watchEndpoints(prefix, providers)
+	return m
+}
+
+// watchEndpoints publishes the counts that endpoints are picked by.
+func (m *metrics) watchEndpoints(prefix string, providers map[string]*provider) {
+	for _, p := range providers {
+		for _, e := range p.endpoints {
+			m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+				Name:        prefix + "endpoint_in_flight",
+				Help:        "Requests in flight at an endpoint.",
+				ConstLabels: prometheus.Labels{"provider": p.name, "endpoint": e.base},
+			}, func() float64 { return float64(e.inFlight.Load()) }))
+		}
+	}
+}
+
+func (m *metrics) reserved(tenant string, t limit.Tokens) {
+	m.limits.WithLabelValues(tenant, "reserved").Add(float64(t.Input + t.Output))
+}
+
+func (m *metrics) settled(tenant string, s limit.Settlement) {
+	m.limits.WithLabelValues(tenant, "settled").Add(float64(s.Used))
+	m.limits.WithLabelValues(tenant, "refunded").Add(float64(s.Refunded))
+	m.limits.WithLabelValues(tenant, "debt").Add(float64(s.Debt))
+}

@@ -1,0 +1,144 @@
+package gateway
+
+import (
+	"context"
+	"log/slog"
+	"strconv"
+	"time"
+)
+
+// observe writes the exchange's log line and metrics.
+func (x *exchange) observe(end time.Time) {
+	if !x.closed.IsZero() {
+		end = x.closed
+	}
+	x.count(end)
+	x.logLine(end)
+}
+
+// status is what the client saw, or 499 when it did not wait for it.
+func (x *exchange) status() int {
+	switch {
+	case x.outcome() == outcomeClientGone:
+		return statusClientGone
+	case x.failure != nil && !x.committed:
+		return x.failure.status
+	}
+	return 200
+}
+
+func (x *exchange) outcome() Outcome {
+	if x.failure == nil {
+		return OutcomeOK
+	}
+	return x.failure.outcome
+}
+
+// ttft is the time from the request's arrival to the first output. It is absent
+// without any, and for answers that come as a whole.
+func (x *exchange) ttft() (time.Duration, bool) {
+	return x.first.Sub(x.began), !x.first.IsZero()
+}
+
+// tpot is the time per output token after the first.
+func (x *exchange) tpot() (time.Duration, bool) {
+	n := x.spent.tokens().Output
+	if x.first.IsZero() || n < 2 || !x.last.After(x.first) {
+		return 0, false
+	}
+	return x.last.Sub(x.first) / time.Duration(n-1), true
+}
+
+func (x *exchange) labels() (tenant, alias string) {
+	if x.who != nil {
+		tenant = x.who.tenant.name
+	}
+	if x.deployment != nil {
+		alias = x.deployment.alias
+	}
+	return tenant, alias
+}
+
+func (x *exchange) count(end time.Time) {
+	m := x.g.metrics
+	tenant, alias := x.labels()
+	m.requests.WithLabelValues(tenant, alias, strconv.Itoa(x.status()), string(x.outcome())).Inc()
+	if f := x.failure; f != nil && f.resource != "" {
+		m.rejections.WithLabelValues(tenant, string(f.resource)).Inc()
+	}
+	if x.target == nil {
+		return
+	}
+	if o := x.outcome(); o.upstreamFault() {
+		m.upstream.WithLabelValues(x.target.provider.name, x.endpoint.base, string(o)).Inc()
+	}
+	input, cached, output := x.charged()
+	m.tokens.WithLabelValues(tenant, alias, "input").Add(float64(max(input, 0)))
+	m.tokens.WithLabelValues(tenant, alias, "cached").Add(float64(max(cached, 0)))
+	m.tokens.WithLabelValues(tenant, alias, "output").Add(float64(max(output, 0)))
+	if d, ok := x.ttft(); ok {
+		m.ttft.WithLabelValues(alias, x.target.name).Observe(d.Seconds())
+	}
+	if d, ok := x.tpot(); ok {
+		m.tpot.WithLabelValues(alias, x.target.name).Observe(d.Seconds())
+	}
+	if x.failure == nil {
+		m.e2e.WithLabelValues(alias, x.target.name).Observe(end.Sub(x.began).Seconds())
+	}
+}
+
+func (o Outcome) upstreamFault() bool {
+	switch o {
+	case outcomeConnect, outcomeAuth, outcomeUpstream, outcomeInterrupted, outcomeStreamError, outcomeFirstToken, outcomeIdle:
+		return true
+	}
+	return false
+}
+
+// logLine writes one line. It holds names, numbers and reasons: no key, no
+// content, and no text of a client or an upstream longer than an identifier.
+func (x *exchange) logLine(end time.Time) {
+	level := slog.LevelInfo
+	if x.outcome().upstreamFault() || x.outcome() == outcomeInternal {
+		level = slog.LevelWarn
+	}
+	ctx := context.WithoutCancel(x.r.Context())
+	if !x.g.log.Enabled(ctx, level) {
+		return
+	}
+	tenant, alias := x.labels()
+	attrs := make([]slog.Attr, 0, 20)
+	attrs = append(attrs,
+		slog.String("request_id", x.id),
+		slog.String("tenant", tenant),
+		slog.String("alias", alias),
+		slog.Int("status", x.status()),
+		slog.String("outcome", string(x.outcome())),
+		slog.Float64("e2e_s", end.Sub(x.began).Seconds()),
+	)
+	if x.target != nil {
+		input, cached, output := x.charged()
+		attrs = append(attrs,
+			slog.String("deployment", x.target.name),
+			slog.String("endpoint", x.endpoint.host),
+			slog.Int64("input_tokens", input),
+			slog.Int64("cached_tokens", cached),
+			slog.Int64("output_tokens", output),
+			slog.String("tokens_source", x.spent.source()),
+			slog.String("finish_reason", x.finishReason[:min(len(x.finishReason), 32)]),
+		)
+	}
+	if d, ok := x.ttft(); ok {
+		attrs = append(attrs, slog.Float64("ttft_s", d.Seconds()))
+	}
+	if d, ok := x.tpot(); ok {
+		attrs = append(attrs, slog.Float64("tpot_s", d.Seconds()))
+	}
+	if f := x.failure; f != nil && f.resource != "" {
+		attrs = append(attrs, slog.String("limit", string(f.resource)))
+	}
+	if f := x.failure; f != nil && f.cause != nil {
+		attrs = append(attrs, slog.String("cause", f.cause.Error()))
+	}
+	x.g.log.LogAttrs(ctx, level, "request", attrs...)
+}

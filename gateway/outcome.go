@@ -1,0 +1,121 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/llmctl/llmctl/gateway/limit"
+	"github.com/llmctl/llmctl/internal/openai"
+)
+
+// Outcome says how a request ended; exactly one applies. The list is closed:
+// the values are metric labels and fields of the log.
+type Outcome string
+
+const (
+	OutcomeOK Outcome = "ok"
+
+	// The gateway turned the request away.
+	outcomeUnauthorized    Outcome = "unauthorized"
+	outcomeForbidden       Outcome = "forbidden"
+	outcomeInvalid         Outcome = "invalid_request"
+	outcomeTooLarge        Outcome = "request_too_large"
+	outcomeUnknownModel    Outcome = "model_not_found"
+	outcomeUnknownRoute    Outcome = "route_not_found"
+	outcomeRateLimited     Outcome = "rate_limited"
+	outcomeDraining        Outcome = "draining"
+	outcomeInternal        Outcome = "internal_error"
+	outcomeUpstreamRefused Outcome = "upstream_refused" // 4xx: the request's own fault, or its limit there
+
+	// The request was cut off.
+	outcomeClientGone Outcome = "client_gone"
+	outcomeFirstToken Outcome = "timeout_first_token"
+	outcomeIdle       Outcome = "timeout_idle"
+	outcomeTotal      Outcome = "timeout_total"
+	outcomeShutdown   Outcome = "shutdown"
+
+	// The upstream failed.
+	outcomeConnect     Outcome = "connect"
+	outcomeAuth        Outcome = "upstream_auth_error"
+	outcomeUpstream    Outcome = "upstream_error"     // 5xx, or an answer that makes no sense
+	outcomeInterrupted Outcome = "stream_interrupted" // the stream ended without a terminal signal
+	outcomeStreamError Outcome = "stream_error"       // an error event inside the stream
+)
+
+// statusClientGone is nginx's code for a client that left; it is logged and
+// counted, there is nobody to send it to.
+const statusClientGone = 499
+
+// cut is a reason of the gateway's own to end a request, as the cause of its
+// context: a time-out of ours must never look like a client that left.
+type cut struct {
+	outcome Outcome
+	status  int
+	kind    string // type of the error object
+	code    string
+	message string
+}
+
+func (c *cut) Error() string { return c.message }
+
+var (
+	cutFirstToken = &cut{outcomeFirstToken, http.StatusGatewayTimeout, "timeout_error", "upstream_timeout", "the model did not answer in time"}
+	cutIdle       = &cut{outcomeIdle, http.StatusGatewayTimeout, "timeout_error", "upstream_timeout", "the model stopped answering"}
+	cutTotal      = &cut{outcomeTotal, http.StatusGatewayTimeout, "timeout_error", "upstream_timeout", "the request took too long"}
+	cutShutdown   = &cut{outcomeShutdown, http.StatusServiceUnavailable, "server_error", "overloaded", "the gateway is shutting down"}
+)
+
+// failure is an answer other than success. body is nil when there is nobody to
+// answer, raw replaces body when the upstream's own answer is passed on.
+type failure struct {
+	status     int
+	outcome    Outcome
+	body       *openai.Error
+	raw        []byte
+	retryAfter string         // seconds, or a date from upstream; empty leaves the header out
+	noRetry    bool           // the same request can never succeed
+	resource   limit.Resource // which limit turned it away
+	cause      error          // for the log only
+}
+
+// interruption turns the end of ctx into a failure, or returns nil when ctx is
+// still alive and the error came from elsewhere.
+func interruption(ctx context.Context) *failure {
+	if ctx.Err() == nil {
+		return nil
+	}
+	if c, ok := errors.AsType[*cut](context.Cause(ctx)); ok {
+		return &failure{status: c.status, outcome: c.outcome, body: openai.NewError(c.kind, c.message, "", c.code)}
+	}
+	return &failure{status: statusClientGone, outcome: outcomeClientGone}
+}
+
+func invalid(message string) *failure {
+	return &failure{status: http.StatusBadRequest, outcome: outcomeInvalid, body: openai.NewError("invalid_request_error", message, "", "")}
+}
+
+// badAnswer is an upstream that answered something that cannot be passed on.
+func badAnswer(message string, cause error) *failure {
+	return &failure{status: http.StatusBadGateway, outcome: outcomeUpstream, cause: cause,
+		body: openai.NewError("upstream_error", message, "", "upstream_error")}
+}
+
+// write answers the client.
+func (f *failure) write(w http.ResponseWriter) {
+	h := w.Header()
+	if f.retryAfter != "" {
+		h.Set("Retry-After", f.retryAfter)
+	}
+	if f.noRetry {
+		h.Set("X-Should-Retry", "false") // read by OpenAI's SDKs
+	}
+	switch {
+	case f.raw != nil:
+		h.Set("Content-Type", "application/json")
+		w.WriteHeader(f.status)
+		_, _ = w.Write(f.raw) // the client may have left; there is nobody to tell
+	case f.body != nil:
+		openai.WriteError(w, f.status, f.body)
+	}
+}

@@ -1,0 +1,103 @@
+package gateway
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/llmctl/llmctl/internal/openai"
+)
+
+// Handler is the API: completions, the list of models, and health.
+func (g *Gateway) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("POST /v1/chat/completions", g.answering(g.complete))
+	mux.Handle("POST /v1/completions", g.answering(g.complete))
+	mux.Handle("GET /v1/models", g.answering(g.listModels))
+	mux.HandleFunc("GET /livez", live)
+	mux.HandleFunc("GET /readyz", g.ready)
+	mux.Handle("/v1/chat/completions", g.answering(wrongMethod("POST")))
+	mux.Handle("/v1/completions", g.answering(wrongMethod("POST")))
+	mux.Handle("/v1/models", g.answering(wrongMethod("GET")))
+	mux.Handle("/", g.answering(func(x *exchange) *failure {
+		return &failure{status: http.StatusNotFound, outcome: outcomeUnknownRoute,
+			body: openai.NewError("invalid_request_error", "no such endpoint", "", "not_found")}
+	}))
+	return mux
+}
+
+// answering wraps a step of the pipeline: request id, gate, log and metrics
+// around it.
+func (g *Gateway) answering(step func(*exchange) *failure) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		x := g.begin(w, r)
+		if g.draining.Load() || !g.open.TryRLock() {
+			x.fail(&failure{status: http.StatusServiceUnavailable, outcome: outcomeDraining, retryAfter: "1",
+				body: openai.NewError("server_error", "the gateway is shutting down", "", "overloaded")})
+			x.finish()
+			return
+		}
+		defer g.open.RUnlock()
+		returned := false
+		defer func() {
+			if !returned {
+				x.failure = &failure{status: http.StatusInternalServerError, outcome: outcomeInternal}
+			}
+			x.finish()
+		}()
+		f := step(x)
+		returned = true
+		if f != nil {
+			x.fail(f)
+		}
+	})
+}
+
+func wrongMethod(allow string) func(*exchange) *failure {
+	return func(x *exchange) *failure {
+		x.w.Header().Set("Allow", allow)
+		return &failure{status: http.StatusMethodNotAllowed, outcome: outcomeUnknownRoute,
+			body: openai.NewError("invalid_request_error", "this endpoint takes "+allow+" only", "", "method_not_allowed")}
+	}
+}
+
+// listModels answers with the aliases that the caller may use.
+func (g *Gateway) listModels(x *exchange) *failure {
+	if f := x.authenticate(); f != nil {
+		return f
+	}
+	type entry struct {
+		ID      string `json:"id"`
+		Object  string `json:"object"`
+		Created int64  `json:"created"`
+		OwnedBy string `json:"owned_by"`
+	}
+	list := struct {
+		Object string  `json:"object"`
+		Data   []entry `json:"data"`
+	}{Object: "list", Data: []entry{}}
+	for _, alias := range g.aliases {
+		if x.who.tenant.allows(alias) {
+			list.Data = append(list.Data, entry{ID: alias, Object: "model", Created: g.start.Unix(), OwnedBy: "llmctl"})
+		}
+	}
+	body, err := json.Marshal(list)
+	if err != nil {
+		return &failure{status: http.StatusInternalServerError, outcome: outcomeInternal, cause: err,
+			body: openai.NewError("server_error", "the list of models cannot be written", "", "")}
+	}
+	x.succeed("application/json", body)
+	return nil
+}
+
+func live(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = w.Write([]byte("ok\n")) // a probe that left is no concern
+}
+
+func (g *Gateway) ready(w http.ResponseWriter, r *http.Request) {
+	if g.draining.Load() {
+		http.Error(w, "draining", http.StatusServiceUnavailable)
+		return
+	}
+	live(w, r)
+}

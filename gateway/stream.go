@@ -1,0 +1,201 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/llmctl/llmctl/internal/openai"
+)
+
+// lingering is how long the upstream may take to close its side after [DONE].
+const lingering = 250 * time.Millisecond
+
+// buffers are for reading streams; 8 KiB holds dozens of events, and thousands
+// of streams at once stay cheap.
+var buffers = sync.Pool{New: func() any { return new([8 << 10]byte) }}
+
+// relay passes one event stream from the upstream to the client.
+type relay struct {
+	x         *exchange
+	control   *http.ResponseController
+	timers    *timers
+	hideUsage bool  // the client did not ask for usage: its chunk stays here
+	choices   int64 // how many finish reasons make the answer complete
+
+	finished int64
+	done     bool // [DONE] has passed
+	written  bool // something awaits a flush
+}
+
+// stream passes events on as they come, byte for byte: whatever one read brought
+// is flushed before the next read can wait. The response header goes out with
+// the first of them, so that an upstream that fails before it still gets a
+// status of its own.
+func (x *exchange) stream(ctx context.Context, response *http.Response, r *relay) *failure {
+	if e := response.Header.Get("Content-Encoding"); e != "" && e != "identity" {
+		return badAnswer("the upstream compressed its stream", fmt.Errorf("content encoding %q", e))
+	}
+	r.x, r.control = x, http.NewResponseController(x.w)
+	defer func() { _ = r.control.SetWriteDeadline(time.Time{}) }() // unsupported by test writers, which have none
+	buffer := buffers.Get().(*[8 << 10]byte)
+	defer buffers.Put(buffer)
+	var frames framer
+	for {
+		n, readErr := response.Body.Read(buffer[:])
+		now := x.g.now()
+		for f := range frames.push(buffer[:n]) {
+			if failure := r.handle(f, now); failure != nil {
+				r.flush()
+				return failure
+			}
+		}
+		if err := frames.err(); err != nil {
+			return interrupted("the upstream sent an event that is too large", err)
+		}
+		if readErr != nil {
+			return r.end(ctx, &frames, readErr, now)
+		}
+		if !r.flush() {
+			return clientGone()
+		}
+	}
+}
+
+// handle passes one frame on, or keeps it here.
+func (r *relay) handle(f frame, now time.Time) *failure {
+	x := r.x
+	if r.done {
+		return nil
+	}
+	if !f.isEvent {
+		return r.write(f.raw)
+	}
+	c := readChunk(f.event)
+	x.spent.report(c.usage)
+	r.timers.progress(c.output)
+	if c.output {
+		if x.first.IsZero() {
+			x.first = now
+		}
+		x.last = now
+		x.spent.estimate.Output++
+	}
+	if c.finished > 0 {
+		r.finished += c.finished
+		x.finishReason = c.reason
+	}
+	switch {
+	case c.failed && !x.committed:
+		return c.streamError(x.target.provider)
+	case c.failed:
+		if failure := r.write(x.target.provider.redact(f.raw)); failure != nil {
+			return failure
+		}
+		return &failure{outcome: outcomeStreamError} // the client has heard of it
+	case c.usageOnly && r.hideUsage:
+		return nil
+	}
+	if c.done {
+		r.complete(now)
+		r.timers.linger(lingering)
+	}
+	return r.write(f.raw)
+}
+
+// complete notes that the answer is whole; whatever still comes is ignored.
+func (r *relay) complete(now time.Time) {
+	r.done = true
+	r.x.closed = now
+	r.x.settle(now)
+}
+
+// end decides what the end of the upstream's stream means. A finish reason, or
+// [DONE], makes the answer complete; without either it was cut off, and saying
+// [DONE] would make a broken answer look whole.
+func (r *relay) end(ctx context.Context, frames *framer, readErr error, now time.Time) *failure {
+	if last := frames.end(); last.isEvent && whole(last.event) {
+		last.raw = append(last.raw, "\n\n"...) // without a blank line the client would drop it
+		if failure := r.handle(last, now); failure != nil {
+			r.flush()
+			return failure
+		}
+	}
+	if !r.done && r.finished >= r.choices {
+		r.complete(now)
+		if failure := r.write([]byte("data: [DONE]\n\n")); failure != nil {
+			return failure
+		}
+	}
+	if !r.flush() {
+		return clientGone()
+	}
+	switch {
+	case r.done:
+		return nil
+	case ctx.Err() != nil:
+		return interruption(ctx)
+	}
+	return interrupted("the upstream ended the stream before the answer was complete", readErr)
+}
+
+// whole tells a complete last event from one that the connection cut short.
+func whole(e openai.Event) bool { return gjson.ValidBytes(e.Data) || string(e.Data) == "[DONE]" }
+
+func interrupted(message string, cause error) *failure {
+	return &failure{status: http.StatusBadGateway, outcome: outcomeInterrupted, cause: cause,
+		body: openai.NewError("upstream_error", message, "", "stream_interrupted")}
+}
+
+func clientGone() *failure { return &failure{status: statusClientGone, outcome: outcomeClientGone} }
+
+func (r *relay) write(p []byte) *failure {
+	if !r.written {
+		// One deadline for all that this read brought: a client that reads
+		// nothing must not hold its stream, and the engine's slot, for ever.
+		_ = r.control.SetWriteDeadline(time.Now().Add(r.timers.idleAfter))
+		r.written = true
+	}
+	if !r.x.committed {
+		r.x.commitStream()
+	}
+	if _, err := r.x.w.Write(p); err != nil {
+		return clientGone()
+	}
+	return nil
+}
+
+// flush reports whether the client is still there.
+func (r *relay) flush() bool {
+	if !r.written {
+		return true
+	}
+	r.written = false
+	err := r.control.Flush()
+	return err == nil || errors.Is(err, http.ErrNotSupported)
+}
+
+func (x *exchange) commitStream() {
+	h := x.w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-cache, no-transform")
+	h.Set("X-Accel-Buffering", "no") // nginx and others in front must not buffer
+	x.w.WriteHeader(http.StatusOK)
+	x.committed = true
+}
+
+// writeErrorEvent tells the client of a failure inside a stream: one event, and
+// no [DONE] after it.
+func (x *exchange) writeErrorEvent(f *failure) {
+	if f.body == nil {
+		return
+	}
+	event := append([]byte("data: "), openai.ErrorBody(f.body)...)
+	_, _ = x.w.Write(append(event, "\n\n"...)) // the client may have left; there is nobody to tell
+	_ = http.NewResponseController(x.w).Flush()
+}

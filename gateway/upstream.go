@@ -1,0 +1,181 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/llmctl/llmctl/gateway/route"
+	"github.com/llmctl/llmctl/internal/openai"
+)
+
+// provider is a configured provider with the state of its endpoints.
+type provider struct {
+	name        string
+	endpoints   []*endpoint
+	key         string // sent as bearer token, empty for none
+	cacheSalt   bool
+	streamUsage bool
+
+	mu   sync.Mutex // makes a pick and its count one step
+	turn uint64
+	load []int64 // scratch for a pick
+}
+
+type endpoint struct {
+	base     string // URL without /v1
+	host     string // for logs and metrics
+	inFlight atomic.Int64
+}
+
+// newProvider builds a provider from configuration that was checked before.
+func newProvider(c Provider, lookup func(string) (string, bool)) (*provider, error) {
+	p := &provider{name: c.Name, cacheSalt: on(c.CacheSalt), streamUsage: on(c.StreamUsage)}
+	if c.KeyEnv != "" {
+		key, err := secret(c.KeyEnv, lookup)
+		if err != nil {
+			return nil, fmt.Errorf("provider %q: %w", c.Name, err)
+		}
+		p.key = key
+	}
+	for _, e := range c.Endpoints {
+		u, err := parseEndpoint(e)
+		if err != nil {
+			return nil, fmt.Errorf("provider %q: %w", c.Name, err)
+		}
+		p.endpoints = append(p.endpoints, &endpoint{base: u.String(), host: u.Host})
+	}
+	p.load = make([]int64, len(p.endpoints))
+	return p, nil
+}
+
+// acquire picks the endpoint with the fewest requests in flight and counts one
+// more; the caller takes it off again.
+func (p *provider) acquire() *endpoint {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, e := range p.endpoints {
+		p.load[i] = e.inFlight.Load()
+	}
+	e := p.endpoints[route.LeastLoaded(p.load, p.turn)]
+	p.turn++
+	e.inFlight.Add(1)
+	return e
+}
+
+// redact takes the provider's key out of what an upstream says about an error.
+func (p *provider) redact(text []byte) []byte {
+	if p.key == "" {
+		return text
+	}
+	return bytes.ReplaceAll(text, []byte(p.key), []byte("[redacted]"))
+}
+
+func (e *endpoint) release() { e.inFlight.Add(-1) }
+
+// newClient returns the client for upstreams. It differs from Go's default in
+// four points: it never asks for gzip, which would lump a stream; it keeps as
+// many idle connections as there is load; it drops them before the five seconds
+// after which uvicorn, and so most engines, close them, since a request that
+// meets the closing is lost; and it follows no redirect, which could carry the
+// provider's key elsewhere.
+func newClient() *http.Client {
+	return &http.Client{
+		Transport: &http.Transport{
+			Proxy:                 http.ProxyFromEnvironment,
+			DialContext:           (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+			TLSHandshakeTimeout:   5 * time.Second,
+			DisableCompression:    true,
+			MaxIdleConnsPerHost:   4096,
+			IdleConnTimeout:       4 * time.Second,
+			ExpectContinueTimeout: time.Second,
+			ForceAttemptHTTP2:     true,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// carried are the client's headers that go upstream: the trace context. All
+// others stay here, above all credentials, cookies and whatever could pass for
+// an internal header of the upstream's own network.
+var carried = []string{"Traceparent", "Tracestate", "Baggage"}
+
+// newUpstreamRequest builds the request to one endpoint. The body is a
+// bytes.Reader, so the transport can send it again on a fresh connection when an
+// idle one turns out to be closed.
+func newUpstreamRequest(ctx context.Context, p *provider, e *endpoint, path string, body []byte, client http.Header, id string) (*http.Request, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, e.base+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("building the request to %s: %w", e.host, err)
+	}
+	for _, name := range carried {
+		if v := client.Values(name); len(v) > 0 {
+			r.Header[name] = v
+		}
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept-Encoding", "identity")
+	r.Header.Set("User-Agent", "llmctl-gateway")
+	r.Header.Set("X-Request-Id", id)
+	if p.key != "" {
+		r.Header.Set("Authorization", "Bearer "+p.key)
+	}
+	return r, nil
+}
+
+// maxErrorBody is how much of an upstream's error is read.
+const maxErrorBody = 64 << 10
+
+// upstreamFailure maps an answer that is not 200. What is wrong with the
+// gateway's own credentials is not the client's business, and its text may quote
+// the key; what is wrong with the request is passed on as it came.
+func upstreamFailure(p *provider, response *http.Response) *failure {
+	status := response.StatusCode
+	f := &failure{status: http.StatusBadGateway, outcome: outcomeUpstream}
+	switch {
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		f.outcome = outcomeAuth
+		f.body = openai.NewError("upstream_error", "the gateway's own credentials were refused upstream", "", "upstream_auth_error")
+		return f
+	case status == http.StatusRequestTimeout || status == http.StatusGatewayTimeout:
+		f.status = http.StatusGatewayTimeout
+	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable:
+		f.status = status
+		f.retryAfter = response.Header.Get("Retry-After")
+	case status >= 400 && status < 500:
+		f.status = status
+	}
+	if f.status < 500 {
+		f.outcome = outcomeUpstreamRefused
+	}
+	body, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBody)) // a cut error is still an error
+	body = p.redact(body)
+	if gjson.ValidBytes(body) && gjson.GetBytes(body, "error").IsObject() {
+		f.raw = body
+		return f
+	}
+	f.body = openai.NewError("upstream_error", errorText(status, body), "", "upstream_error")
+	return f
+}
+
+// errorText finds the message in an error that has not OpenAI's shape: older
+// vLLM has message at the top, FastAPI has detail.
+func errorText(status int, body []byte) string {
+	if gjson.ValidBytes(body) {
+		for _, key := range []string{"message", "detail"} {
+			if text := gjson.GetBytes(body, key).Str; text != "" {
+				return text
+			}
+		}
+	}
+	return strings.TrimSpace(fmt.Sprintf("the upstream answered %d %s", status, http.StatusText(status)))
+}

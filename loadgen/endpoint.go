@@ -1,0 +1,57 @@
+package loadgen
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// endpoint is where requests go.
+type endpoint struct {
+	root *url.URL // without /v1, credentials, query and final slash
+	user *url.Userinfo
+}
+
+// parseEndpoint reads a base URL as people write it: with or without scheme,
+// /v1 or a final slash.
+func parseEndpoint(s string) (endpoint, error) {
+	text := strings.TrimSpace(s)
+	if !strings.Contains(text, "://") {
+		text = "http://" + text
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" {
+		return endpoint{}, fmt.Errorf("parsing endpoint %q, expected a URL like http://localhost:8000/v1", redactURL(s))
+	}
+	if u.Scheme != "http" && u.Scheme != "https" {
+		return endpoint{}, fmt.Errorf("endpoint %q has scheme %s, expected http or https", redactURL(s), u.Scheme)
+	}
+	path := strings.TrimRight(u.Path, "/")
+	path = strings.TrimSuffix(path, "/v1")
+	return endpoint{
+		root: &url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimRight(path, "/")},
+		user: u.User,
+	}, nil
+}
+
+// redactURL hides what may be a password between the scheme and the host.
+func redactURL(s string) string {
+	at := strings.LastIndex(s, "@")
+	if at < 0 {
+		return s
+	}
+	return "…" + s[at:]
+}
+
+func (e endpoint) String() string { return e.root.String() + "/v1" }
+
+func (e endpoint) models() string { return e.root.String() + "/v1/models" }
+
+func (e endpoint) metrics() string { return e.root.String() + "/metrics" }
+
+func (e endpoint) generate(api API) string {
+	if api == Completions {
+		return e.root.String() + "/v1/completions"
+	}
+	return e.root.String() + "/v1/chat/completions"
+}

@@ -1,0 +1,161 @@
+package loadgen
+
+import (
+	"time"
+
+	"github.com/llmctl/llmctl/reports/record"
+)
+
+// lookAhead is how many bodies are built before they are due, so that writing a
+// long prompt does not delay the request after it.
+const lookAhead = 128
+
+// tooLate is how long after the planned end of sending a client that is behind
+// goes on. What is due and not sent by then is dropped.
+const tooLate = time.Second
+
+// build writes the jobs of the run in order. An open loop ends when the next
+// session is due after the end, and fixes that end; a closed loop has no end of
+// its own. The channel is closed when no more jobs come.
+func (r *runner) build(open bool) <-chan *job {
+	jobs := make(chan *job, lookAhead)
+	go func() {
+		defer close(jobs)
+		inWindow := 0
+		for i := int64(0); ; i++ {
+			j := &job{id: i, session: r.o.Workload.Session(i), open: open}
+			if open {
+				j.due = j.session.Offset
+				if r.bounded() == byTime && j.due >= r.planned() || r.bounded() == byCount && inWindow == r.o.Requests {
+					return
+				}
+				if j.due >= r.o.Warmup {
+					inWindow++
+				}
+			}
+			if !r.late() {
+				j.withUsage = !r.client.usageRefused.Load()
+				j.body = r.client.bodies.write(j.session, j.turn, j.withUsage)
+			}
+			select {
+			case jobs <- j:
+			case <-r.sending.Done():
+				return
+			}
+		}
+	}()
+	return jobs
+}
+
+// late reports whether a run that is bounded by time should long have ended.
+func (r *runner) late() bool {
+	return r.bounded() == byTime && r.now() > r.planned()+tooLate
+}
+
+// openLoop sends each job when it is due and never waits for an answer.
+func (r *runner) openLoop() {
+	finished := make(chan struct{})
+	go func() { // a goroutine of its own, because its thread is given up
+		defer close(finished)
+		ownThread()
+		for j := range r.build(true) {
+			r.o.env.wait(r.sending, r.start.Add(j.due))
+			if r.sending.Err() != nil {
+				continue // the channel closes soon
+			}
+			r.collector.scheduled.Add(1)
+			if r.late() || r.flying.Load() >= int64(r.o.MaxInFlight) {
+				r.drop(j)
+				continue
+			}
+			r.flying.Add(1)
+			r.inFlight.Go(func() {
+				defer r.flying.Add(-1)
+				r.send(j)
+			})
+		}
+		// The window lasts until the next request would have been due, which
+		// makes its length exactly that of the schedule.
+		end := r.planned()
+		if r.bounded() == byCount {
+			end = r.scheduleEnd()
+		}
+		r.o.env.wait(r.sending, r.start.Add(end))
+		if r.sending.Err() == nil {
+			r.ended(end)
+		}
+		r.stop()
+	}()
+	<-finished
+}
+
+// scheduleEnd is when the first request after the last one of an open loop that
+// is bounded by a number of requests would be due.
+func (r *runner) scheduleEnd() time.Duration {
+	var first int64
+	for r.o.Workload.Offset(first) < r.o.Warmup {
+		first++
+	}
+	return r.o.Workload.Offset(first + int64(r.o.Requests))
+}
+
+// drop records a job that was due but could not be sent.
+func (r *runner) drop(j *job) {
+	rec := j.newRecord(r.o.Model)
+	rec.Outcome = record.Dropped
+	rec.Detail = "the client already had as many requests in flight as it may"
+	if j.body == nil {
+		rec.Detail = "the client was too late to send it"
+	}
+	r.collector.add(rec)
+}
+
+// closedLoop keeps n requests in flight: whoever gets an answer sends the next
+// request, without waiting for the others.
+func (r *runner) closedLoop(n int) {
+	jobs := r.build(false)
+	if r.bounded() == byTime {
+		timer := time.AfterFunc(r.planned(), func() {
+			r.ended(r.planned())
+			r.stop()
+		})
+		defer timer.Stop()
+	}
+	for range n {
+		r.inFlight.Go(func() {
+			for j := range jobs {
+				if !r.admit() {
+					continue // the channel closes soon
+				}
+				r.collector.scheduled.Add(1)
+				r.flying.Add(1)
+				r.send(j)
+				r.flying.Add(-1)
+			}
+		})
+	}
+	<-r.sending.Done()
+}
+
+// admit reports whether a closed loop sends one more request now.
+func (r *runner) admit() bool {
+	if r.sending.Err() != nil {
+		return false
+	}
+	if r.bounded() == byTime || r.now() < r.o.Warmup {
+		return true
+	}
+	n := r.measured.Add(1)
+	if n >= int64(r.o.Requests) {
+		r.stop() // this is the last one, or one too many
+	}
+	return n <= int64(r.o.Requests)
+}
+
+// send sends one job and hands its record on.
+func (r *runner) send(j *job) {
+	rec := j.newRecord(r.o.Model)
+	r.collector.sent.Add(1)
+	r.client.do(r.hard, j, rec)
+	r.collector.add(rec)
+}

@@ -1,0 +1,103 @@
+package loadgen
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/llmctl/llmctl/loadgen/workload"
+	"github.com/llmctl/llmctl/reports/record"
+)
+
+// API is the endpoint's dialect.
+type API string
+
+const (
+	Chat        API = "chat"        // POST /v1/chat/completions
+	Completions API = "completions" // POST /v1/completions
+)
+
+// Options say what to send, to whom, for how long, and who wants to know.
+// Zero values of limits stand for the defaults below.
+type Options struct {
+	Endpoint string // base URL, with or without /v1
+	APIKey   string // sent as a bearer token; never part of an error, a log or a record
+	Model    string // on the wire
+	API      API    // Chat when empty
+	Headers  http.Header
+
+	Workload *workload.Stream // made with words
+
+	// Exactly one of Duration and Requests bounds the measurement, which begins
+	// when Warmup has passed. Requests counts those that belong to it.
+	Duration time.Duration
+	Requests int
+	Warmup   time.Duration
+
+	Drain       time.Duration // for what is in flight when sending ends; after it requests are cut
+	MaxInFlight int           // an open loop drops what is due beyond it
+
+	FirstTokenTimeout time.Duration // from Sent to the first output; 0 is no limit
+	IdleTimeout       time.Duration // between outputs; 0 is no limit
+	TotalTimeout      time.Duration // from Sent to the end
+
+	// IgnoreEOS asks the server for exactly the output length of the workload,
+	// with ignore_eos and min_tokens, which vLLM and SGLang understand.
+	IgnoreEOS bool
+
+	MetricsURL      string        // Prometheus page of the target; empty looks for /metrics beside /v1
+	MetricsInterval time.Duration // between scrapes; negative scrapes nothing
+
+	// Stop, when closed, ends sending; what is in flight may finish within
+	// Drain. Ending the context of Run cuts it at once.
+	Stop <-chan struct{}
+
+	// OnRecord gets each record when its request has ended, one at a time. When
+	// it is nil, the records are kept in the Result.
+	OnRecord func(*record.Record)
+	// OnLive gets the state of the run ten times a second, one at a time.
+	OnLive func(record.Live)
+
+	// env replaces the network and the wait for the next arrival in tests.
+	env environment
+}
+
+// The defaults of limits.
+const (
+	DefaultDrain           = 30 * time.Second
+	DefaultMaxInFlight     = 8192
+	DefaultTotalTimeout    = 10 * time.Minute
+	DefaultMetricsInterval = time.Second
+)
+
+func (o Options) withDefaults() (Options, error) {
+	switch {
+	case o.Workload == nil:
+		return o, errors.New("no workload to send")
+	case o.Duration < 0 || o.Requests < 0 || o.Warmup < 0 || o.Drain < 0 || o.MaxInFlight < 0:
+		return o, errors.New("duration, requests, warm-up, drain and the cap of requests in flight must not be negative")
+	case (o.Duration > 0) == (o.Requests > 0):
+		return o, fmt.Errorf("duration %v and %d requests: expected exactly one of them to bound the run", o.Duration, o.Requests)
+	case o.API == "":
+		o.API = Chat
+	case o.API != Chat && o.API != Completions:
+		return o, fmt.Errorf("unknown API %q, expected chat or completions", o.API)
+	}
+	if o.Model == "" {
+		return o, errors.New("no model to ask for")
+	}
+	orDefault(&o.Drain, DefaultDrain)
+	orDefault(&o.MaxInFlight, DefaultMaxInFlight)
+	orDefault(&o.TotalTimeout, DefaultTotalTimeout)
+	orDefault(&o.MetricsInterval, DefaultMetricsInterval)
+	o.env = o.env.withDefaults()
+	return o, nil
+}
+
+func orDefault[T comparable](value *T, standard T) {
+	var zero T
+	if *value == zero {
+		*value = standard
+	}
+}

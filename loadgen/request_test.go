@@ -1,0 +1,369 @@
+package loadgen
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/llmctl/llmctl/loadgen/mock"
+	"github.com/llmctl/llmctl/loadgen/workload"
+	"github.com/llmctl/llmctl/profiles"
+	"github.com/llmctl/llmctl/reports/record"
+)
+
+func TestBody(t *testing.T) {
+	plain := profiles.Workload{
+		Arrival: closed(1),
+		Input:   profiles.Distribution{Kind: profiles.Fixed, Mean: 5},
+		Output:  profiles.Distribution{Kind: profiles.Fixed, Mean: 7},
+	}
+	shared := plain
+	shared.Prefix = profiles.Prefix{Groups: 1, Tokens: 3}
+	shared.Tenants = 1
+	tests := []struct {
+		name      string
+		workload  profiles.Workload
+		api       API
+		ignoreEOS bool
+		usage     bool
+		want      string
+	}{
+		{"chat", plain, Chat, false, true,
+			`{"model":"m","messages":[{"role":"user","content":"w w w w w"}],"max_tokens":7,"stream":true,"stream_options":{"include_usage":true}}`},
+		{"chat with a shared prefix", shared, Chat, false, true,
+			`{"model":"m","messages":[{"role":"system","content":"w w w"},{"role":"user","content":"w w"}],"max_tokens":7,"stream":true,"stream_options":{"include_usage":true},"user":"tenant-1"}`},
+		{"completions", shared, Completions, false, true,
+			`{"model":"m","prompt":"w w w w w","max_tokens":7,"stream":true,"stream_options":{"include_usage":true},"user":"tenant-1"}`},
+		{"exact length, without usage", plain, Completions, true, false,
+			`{"model":"m","prompt":"w w w w w","max_tokens":7,"stream":true,"ignore_eos":true,"min_tokens":7}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s, err := workload.New(tt.workload, workload.Options{Words: []string{"w"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := &bodyWriter{model: "m", api: tt.api, ignoreEOS: tt.ignoreEOS, stream: s}
+			if diff := cmp.Diff(tt.want, string(w.write(s.Session(0), 0, tt.usage))); diff != "" {
+				t.Errorf("body (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestHeadersAndPath(t *testing.T) {
+	server := &mock.Server{Tokens: 2}
+	r := one(t, server, func(o *Options) {
+		o.APIKey, o.API = "sk-secret", Completions
+		o.Headers = http.Header{"x-team": {"search"}, "Authorization": {"overridden"}}
+		o.Endpoint += "/v1/"
+	})
+	got := server.Requests()[0]
+	if got.Path != "/v1/completions" || got.Header.Get("Authorization") != "Bearer sk-secret" || got.Header.Get("X-Team") != "search" ||
+		got.Header.Get("Accept-Encoding") != "" || got.Header.Get("Content-Type") != "application/json" {
+		t.Errorf("%s %v", got.Path, got.Header)
+	}
+	if text, _ := json.Marshal(r); strings.Contains(string(text), "sk-secret") {
+		t.Errorf("the record holds the key: %s", text)
+	}
+}
+
+func TestCredentialsInURL(t *testing.T) {
+	server := &mock.Server{Tokens: 1}
+	ts := httptest.NewServer(server)
+	defer ts.Close()
+	o := Options{Endpoint: strings.Replace(ts.URL, "://", "://me:pass@", 1), Model: "m", Workload: fixed(t, closed(1), 8, 1), Requests: 1}
+	result, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	user, password, _ := (&http.Request{Header: server.Requests()[0].Header}).BasicAuth()
+	if user != "me" || password != "pass" || strings.Contains(result.Run.Target.Endpoint, "pass") {
+		t.Errorf("%s:%s, target %s", user, password, result.Run.Target.Endpoint)
+	}
+}
+
+func TestRecordKnowsItsRequest(t *testing.T) {
+	script := mock.Cut(c("a"), usage("1"), mock.Done)
+	script.Header = http.Header{"X-Request-Id": {"req-1"}}
+	r := one(t, scripted(script), nil)
+	want := &record.Record{Model: "m", RequestID: "req-1", AskedInput: record.Counted(8), AskedOutput: record.Counted(4),
+		Input: record.Counted(8), Output: record.Counted(1), TokensSource: record.FromUsage, Outcome: record.OK, Attempts: 1, HTTPStatus: 200}
+	got := *r
+	got.Sent, got.Wrote, got.FirstByte, got.First, got.FirstVisible, got.Last, got.Closed, got.Chunks = 0, 0, 0, 0, 0, 0, 0, nil
+	if diff := cmp.Diff(want, &got); diff != "" {
+		t.Errorf("record (-want +got):\n%s", diff)
+	}
+	if !r.Wrote.Known() || !r.FirstByte.Known() {
+		t.Errorf("wrote %v, first byte %v", r.Wrote, r.FirstByte)
+	}
+}
+
+func TestCachedTokens(t *testing.T) {
+	event := `{"choices":[],"usage":{"prompt_tokens":8,"completion_tokens":1,"prompt_tokens_details":{"cached_tokens":%s}}}`
+	for value, want := range map[string]record.Count{"0": record.Counted(0), "6": record.Counted(6), "null": 0} {
+		r := one(t, scripted(mock.Cut(c("a"), mock.Event(fmt.Sprintf(event, value)), mock.Done)), nil)
+		if r.Cached != want {
+			t.Errorf("cached_tokens %s is read as %v", value, r.Cached)
+		}
+	}
+}
+
+func TestShortOutput(t *testing.T) {
+	for _, tt := range []struct {
+		ignoreEOS bool
+		completed string
+		want      bool
+	}{{true, "3", true}, {true, "4", false}, {false, "3", false}} {
+		r := one(t, scripted(mock.Cut(c("a"), usage(tt.completed), mock.Done)), func(o *Options) { o.IgnoreEOS = tt.ignoreEOS })
+		if r.ShortOutput != tt.want || r.Outcome != record.OK {
+			t.Errorf("%+v: %v, %s", tt, r.ShortOutput, r.Outcome)
+		}
+	}
+}
+
+// TestUsageRefused is the second half of T26: a server that does not know
+// stream_options is asked once more without, and not again.
+func TestUsageRefused(t *testing.T) {
+	server := &mock.Server{Script: func(r mock.Request) *mock.Script {
+		if strings.Contains(string(r.Body), "stream_options") {
+			return &mock.Script{Status: 400, Pieces: mock.Cut(`{"error":{"message":"unknown field stream_options"}}`).Pieces}
+		}
+		return mock.Cut(c("a"), c("b"), mock.Done)
+	}}
+	ts := httptest.NewServer(server)
+	defer ts.Close()
+	result, err := Run(t.Context(), Options{Endpoint: ts.URL, Model: "m", Workload: fixed(t, closed(1), 8, 4), Requests: 3, MetricsInterval: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var attempts []int
+	for _, r := range byID(result.Records) {
+		attempts = append(attempts, r.Attempts)
+		if r.Outcome != record.OK || r.Output != record.Counted(2) || r.TokensSource != record.FromChunk {
+			t.Errorf("%+v", r)
+		}
+	}
+	if diff := cmp.Diff([]int{2, 1, 1}, attempts); diff != "" {
+		t.Errorf("attempts (-want +got):\n%s", diff)
+	}
+	if len(result.Run.Warnings) != 1 || result.Run.Warnings[0].Code != "usage_refused" {
+		t.Errorf("warnings %v", result.Run.Warnings)
+	}
+}
+
+// TestNoHiddenRetries is T40.
+func TestNoHiddenRetries(t *testing.T) {
+	server := scripted(&mock.Script{Status: 503})
+	r := one(t, server, nil)
+	if r.Failure != "http_503" || r.Attempts != 1 || len(server.Requests()) != 1 {
+		t.Errorf("%s after %d attempts, the server saw %d", r.Failure, r.Attempts, len(server.Requests()))
+	}
+	other := scripted(&mock.Script{Status: 400, Pieces: mock.Cut(`{"error":{"message":"too long"}}`).Pieces})
+	if r := one(t, other, nil); r.Failure != "http_400" || r.Attempts != 1 {
+		t.Errorf("%s after %d attempts", r.Failure, r.Attempts)
+	}
+}
+
+// TestConnectionsAreReused: one slot needs one connection, also after [DONE] in
+// the middle of a chunk.
+func TestConnectionsAreReused(t *testing.T) {
+	var connections atomic.Int64
+	ts := httptest.NewUnstartedServer(&mock.Server{Tokens: 3})
+	ts.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateNew {
+			connections.Add(1)
+		}
+	}
+	ts.Start()
+	defer ts.Close()
+	o := Options{Endpoint: ts.URL, Model: "m", Workload: fixed(t, closed(1), 8, 4), Requests: 20, MetricsInterval: -1}
+	if _, err := Run(t.Context(), o); err != nil || connections.Load() != 1 {
+		t.Errorf("%d connections, %v", connections.Load(), err)
+	}
+}
+
+func TestConnectFailures(t *testing.T) {
+	dialing := func(err error) func(*Options) {
+		return func(o *Options) {
+			o.env.dial = func(context.Context, string, string) (net.Conn, error) { return nil, err }
+		}
+	}
+	refused := &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	noPort := &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.EADDRNOTAVAIL)}
+	noFile := &net.OpError{Op: "dial", Err: os.NewSyscallError("socket", syscall.EMFILE)}
+	garbage := func(o *Options) { o.env.dial = garbageServer }
+	tests := []struct {
+		name   string
+		change func(*Options)
+		want   record.Failure
+	}{
+		{"refused", dialing(refused), record.Connect},
+		{"unknown host", dialing(&net.DNSError{Err: "no such host", Name: "x"}), record.Connect},
+		{"T50 out of ports", dialing(noPort), record.ClientPorts},
+		{"T50 out of files", dialing(noFile), record.ClientPorts},
+		{"not HTTP", garbage, record.Malformed},
+		{"HTTP instead of HTTPS", func(o *Options) { o.Endpoint = strings.Replace(o.Endpoint, "http:", "https:", 1) }, record.TLS},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := one(t, &mock.Server{}, tt.change)
+			if r.Failure != tt.want || r.HTTPStatus != 0 || r.Detail == "" {
+				t.Errorf("%s %q, want %s", r.Failure, r.Detail, tt.want)
+			}
+		})
+	}
+}
+
+// garbageServer answers with something that is not HTTP.
+func garbageServer(context.Context, string, string) (net.Conn, error) {
+	client, server := net.Pipe()
+	go func() {
+		defer func() { _ = server.Close() }() // it has no error to tell
+		_, _ = server.Read(make([]byte, 64<<10))
+		_, _ = server.Write([]byte("SSH-2.0-OpenSSH_9.6\r\n\r\n"))
+	}()
+	return client, nil
+}
+
+// TestUntrustedCertificate: TLS is verified.
+func TestUntrustedCertificate(t *testing.T) {
+	ts := httptest.NewUnstartedServer(&mock.Server{})
+	ts.Config.ErrorLog = nil
+	ts.StartTLS()
+	defer ts.Close()
+	result, err := Run(t.Context(), Options{Endpoint: ts.URL, Model: "m", Workload: fixed(t, closed(1), 8, 4), Requests: 1, MetricsInterval: -1})
+	if err != nil || result.Records[0].Failure != record.TLS {
+		t.Errorf("%v, %+v", err, result.Records)
+	}
+}
+
+func TestOptionsRefuses(t *testing.T) {
+	good := Options{Endpoint: "localhost:1", Model: "m", Workload: fixed(t, closed(1), 8, 4), Requests: 1}
+	tests := []struct {
+		name   string
+		change func(*Options)
+		want   string
+	}{
+		{"no workload", func(o *Options) { o.Workload = nil }, "no workload"},
+		{"no model", func(o *Options) { o.Model = "" }, "no model"},
+		{"no bound", func(o *Options) { o.Requests = 0 }, "exactly one"},
+		{"two bounds", func(o *Options) { o.Duration = 1 }, "exactly one"},
+		{"negative", func(o *Options) { o.Drain = -1 }, "negative"},
+		{"unknown API", func(o *Options) { o.API = "embeddings" }, `"embeddings"`},
+		{"no URL", func(o *Options) { o.Endpoint = "" }, "expected a URL"},
+		{"other scheme", func(o *Options) { o.Endpoint = "ftp://x" }, "expected http or https"},
+		{"password in a bad URL", func(o *Options) { o.Endpoint = "http://me:pa ss@host:port:9" }, "expected a URL"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			o := good
+			tt.change(&o)
+			_, err := Run(t.Context(), o)
+			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "pa ss") {
+				t.Errorf("error %v, want one with %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestEndpoint(t *testing.T) {
+	for in, want := range map[string]string{
+		"http://localhost:8000":            "http://localhost:8000/v1/chat/completions",
+		"http://localhost:8000/":           "http://localhost:8000/v1/chat/completions",
+		"http://localhost:8000/v1":         "http://localhost:8000/v1/chat/completions",
+		"http://localhost:8000/v1/":        "http://localhost:8000/v1/chat/completions",
+		"localhost:8000":                   "http://localhost:8000/v1/chat/completions",
+		"https://api.example.com/proxy/v1": "https://api.example.com/proxy/v1/chat/completions",
+		"http://me:pw@host/v1?x=y":         "http://host/v1/chat/completions",
+		"[::1]:80":                         "http://[::1]:80/v1/chat/completions",
+	} {
+		e, err := parseEndpoint(in)
+		if err != nil || e.generate(Chat) != want {
+			t.Errorf("%s: %s, %v, want %s", in, e.generate(Chat), err, want)
+		}
+		if metrics := strings.Replace(want, "/v1/chat/completions", "/metrics", 1); e.metrics() != metrics {
+			t.Errorf("%s: metrics at %s", in, e.metrics())
+		}
+	}
+}
+
+func TestProbe(t *testing.T) {
+	page := func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = w.Write([]byte("<html><title>Welcome</title></html>"))
+	}
+	status := func(code int, body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(code)
+			_, _ = w.Write([]byte(body))
+		}
+	}
+	mux := http.NewServeMux() // a proxy that passes generation alone
+	mux.HandleFunc("/", page)
+	mux.HandleFunc("POST /v1/chat/completions", status(400, `{"error":{"message":"no body"}}`))
+	tests := []struct {
+		name    string
+		handler http.Handler
+		models  []string
+		err     error
+	}{
+		{"two models", &mock.Server{Models: []string{"a", "b"}}, []string{"a", "b"}, nil},
+		{"no list", status(404, `{"error":{"message":"not found"}}`), nil, nil},
+		{"forbidden list", status(403, `{}`), nil, nil},
+		{"wrong key", status(401, `{"error":{"message":"bad key sk-secret"}}`), nil, ErrUnauthorized},
+		{"HTML page", http.HandlerFunc(page), nil, ErrNotAPI},
+		{"404 in plain text", http.HandlerFunc(http.NotFound), nil, ErrNotAPI},
+		{"text that repeats the key", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = w.Write([]byte("you sent " + r.Header.Get("Authorization")))
+		}), nil, ErrNotAPI},
+		{"some JSON", status(200, `{"hello":"world"}`), nil, nil},
+		{"empty answer", status(200, ""), nil, nil},
+		{"list hidden behind a page", mux, nil, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			ts := httptest.NewServer(tt.handler)
+			defer ts.Close()
+			models, err := Probe(t.Context(), Options{Endpoint: ts.URL, APIKey: "sk-secret"})
+			if !errors.Is(err, tt.err) || (err == nil) != (tt.err == nil) || !cmp.Equal(tt.models, models) {
+				t.Errorf("%v, %v; want %v, %v", models, err, tt.models, tt.err)
+			}
+			if err != nil && (strings.ContainsAny(err.Error(), "\n\r") || strings.Contains(err.Error(), "sk-secret")) {
+				t.Errorf("error is not one safe line: %q", err)
+			}
+		})
+	}
+	t.Run("nobody listens", func(t *testing.T) {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = l.Close() // its port is free now
+		if _, err := Probe(t.Context(), Options{Endpoint: l.Addr().String()}); !errors.Is(err, ErrUnreachable) {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+func TestOnlyModel(t *testing.T) {
+	if name, err := OnlyModel([]string{"m"}); name != "m" || err != nil {
+		t.Errorf("%q, %v", name, err)
+	}
+	for _, models := range [][]string{nil, {"a", "b"}} {
+		if _, err := OnlyModel(models); err == nil {
+			t.Errorf("no error for %v", models)
+		}
+	}
+}

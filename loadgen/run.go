@@ -1,0 +1,201 @@
+package loadgen
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/llmctl/llmctl/reports/record"
+)
+
+// Result is a finished run.
+type Result struct {
+	// Run holds what the load generator knows: window, client, server, target,
+	// warnings. The rest of it is the caller's to fill.
+	Run record.Run
+	// Records are in the order in which requests ended; empty when OnRecord
+	// took them.
+	Records []*record.Record
+}
+
+// Run loads the endpoint until the run is over and everything in flight has
+// ended. An error means that nothing was sent. When ctx ends, requests in
+// flight are cut and what was measured is returned.
+func Run(ctx context.Context, o Options) (*Result, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	target, err := parseEndpoint(o.Endpoint)
+	if err != nil {
+		return nil, err
+	}
+	r := &runner{o: o, target: target, start: time.Now()}
+	r.client = newClient(o, target, r.now)
+	defer r.client.transport.CloseIdleConnections()
+	return r.run(ctx), nil
+}
+
+// runner is one run.
+type runner struct {
+	o      Options
+	target endpoint
+	client *client
+	start  time.Time
+
+	sending context.Context // ends when nothing more is to be sent
+	stop    context.CancelFunc
+	hard    context.Context // ends when requests in flight are cut
+	cut     context.CancelCauseFunc
+
+	inFlight sync.WaitGroup
+	flying   atomic.Int64
+	measured atomic.Int64 // requests of a closed loop that belong to the window
+
+	endOnce     sync.Once
+	end         time.Duration // of sending
+	interrupted atomic.Bool
+	drainOnce   sync.Once
+	drainTimer  *time.Timer
+
+	collector *collector
+}
+
+func (r *runner) now() time.Duration { return time.Since(r.start) }
+
+func (r *runner) run(ctx context.Context) *Result {
+	r.hard, r.cut = context.WithCancelCause(ctx)
+	defer r.cut(nil)
+	r.sending, r.stop = context.WithCancel(r.hard)
+	defer r.stop()
+
+	scraper := startScraper(r)
+	r.collector = startCollector(r, scraper)
+	r.client.onFirst, r.client.onOutput = r.collector.first, r.collector.output
+	health := startHealth(r.o.Warmup)
+	listener := make(chan struct{})
+	over := make(chan struct{})
+	go func() {
+		defer close(listener)
+		r.listen(ctx, over)
+	}()
+
+	if n, closed := r.o.Workload.Closed(); closed {
+		r.closedLoop(n)
+	} else {
+		r.openLoop()
+	}
+	r.ended(r.now())
+	if r.bounded() == byTime {
+		r.drain()
+	}
+	busy := health.stop()
+	r.inFlight.Wait()
+	if _, closed := r.o.Workload.Closed(); closed && r.bounded() == byCount && !r.interrupted.Load() {
+		r.end = r.now()
+		busy = health.stop()
+	}
+	close(over)
+	<-listener
+	if r.drainTimer != nil {
+		r.drainTimer.Stop()
+	}
+	samples := scraper.stop()
+	records := r.collector.stop()
+	return &Result{Run: r.facts(busy, samples, scraper.warnings()), Records: records}
+}
+
+// bound is what ends a run.
+type bound int
+
+const (
+	byTime bound = iota
+	byCount
+)
+
+func (r *runner) bounded() bound {
+	if r.o.Requests > 0 {
+		return byCount
+	}
+	return byTime
+}
+
+// listen waits for the user's wish to stop, or for the end of the run.
+func (r *runner) listen(ctx context.Context, over <-chan struct{}) {
+	select {
+	case <-r.o.Stop: // never, when it is nil
+		r.interrupted.Store(true)
+		r.ended(r.now())
+		r.stop()
+		r.drain()
+	case <-ctx.Done():
+	case <-over:
+		return
+	}
+	select {
+	case <-ctx.Done():
+		r.interrupted.Store(true)
+		r.ended(r.now())
+		r.cut(errCut)
+	case <-over:
+	}
+}
+
+// ended fixes the end of sending, unless it is fixed already.
+func (r *runner) ended(at time.Duration) {
+	r.endOnce.Do(func() { r.end = at })
+}
+
+// drain gives what is in flight a limited time. A run that is bounded by a
+// number of requests waits for all of them, each within its own time limits.
+func (r *runner) drain() {
+	r.drainOnce.Do(func() {
+		r.drainTimer = time.AfterFunc(r.o.Drain, func() { r.cut(errCut) })
+	})
+}
+
+// phase is what the run is doing.
+func (r *runner) phase(now time.Duration) string {
+	switch {
+	case r.sending.Err() != nil:
+		return "draining"
+	case now < r.o.Warmup:
+		return "warming up"
+	default:
+		return "measuring"
+	}
+}
+
+// planned is how long the run will send, 0 when that is unknown.
+func (r *runner) planned() time.Duration {
+	if r.bounded() == byCount {
+		return 0
+	}
+	return r.o.Warmup + r.o.Duration
+}
+
+func (r *runner) facts(client record.Client, server []record.ServerSample, warnings []record.Warning) record.Run {
+	_, closed := r.o.Workload.Closed()
+	if r.client.usageRefused.Load() {
+		warnings = append(warnings, record.Warning{
+			Code: "usage_refused",
+			Text: "the server refuses stream_options.include_usage, so output tokens are counted in events",
+		})
+	}
+	return record.Run{
+		Kind:   "bench",
+		Target: record.Target{Endpoint: r.target.String(), Model: r.o.Model},
+		Environment: record.Environment{
+			OS: runtime.GOOS + "/" + runtime.GOARCH, Cores: runtime.GOMAXPROCS(0), Start: r.start,
+		},
+		Window:       record.Window{Start: min(r.o.Warmup, r.end), End: r.end},
+		Client:       client,
+		Server:       server,
+		Interrupted:  r.interrupted.Load(),
+		Warnings:     warnings,
+		ClosedLoop:   closed,
+		SharedPrefix: r.o.Workload.Shares(),
+	}
+}

@@ -1,0 +1,50 @@
+package profiles
+
+// Over returns s with what it leaves unsaid taken from base. A workload that
+// names arrivals, lengths or prefixes replaces each as a whole, since half of a
+// distribution means nothing.
+func (s Scenario) Over(base Scenario) Scenario {
+	s.Model = or(s.Model, base.Model)
+	s.Accelerator = or(s.Accelerator, base.Accelerator)
+	s.Engine = or(s.Engine, base.Engine)
+	s.Experiment = or(s.Experiment, base.Experiment)
+	s.Price = or(s.Price, base.Price)
+	s.Parallel = Parallel{
+		Tensor:   or(s.Parallel.Tensor, base.Parallel.Tensor),
+		Pipeline: or(s.Parallel.Pipeline, base.Parallel.Pipeline),
+		Expert:   or(s.Parallel.Expert, base.Parallel.Expert),
+		Data:     or(s.Parallel.Data, base.Parallel.Data),
+	}
+	s.Workload = s.Workload.Over(base.Workload)
+	if len(s.SLO) == 0 {
+		s.SLO = base.SLO
+	}
+	return s
+}
+
+// Over returns w with what it leaves unsaid taken from base. The base's shared
+// prefix belongs to the base's prompts: prompts that w describes itself share
+// nothing unless w says so.
+func (w Workload) Over(base Workload) Workload {
+	w.Name = or(w.Name, base.Name)
+	w.Arrival = or(w.Arrival, base.Arrival)
+	if w.Input == (Distribution{}) {
+		w.Input = base.Input
+		w.Prefix = or(w.Prefix, base.Prefix)
+	}
+	w.Output = or(w.Output, base.Output)
+	w.Tenants = or(w.Tenants, base.Tenants)
+	if len(w.Classes) == 0 {
+		w.Classes = base.Classes
+	}
+	return w
+}
+
+// or is the first of two values that is not zero.
+func or[T comparable](a, b T) T {
+	var zero T
+	if a != zero {
+		return a
+	}
+	return b
+}

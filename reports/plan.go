@@ -1,0 +1,214 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/llmctl/llmctl/internal/units"
+	"github.com/llmctl/llmctl/sizing"
+)
+
+// planWidth is the widest line of a plan in columns.
+const planWidth = 80
+
+// WritePlan writes a plan for a person: the answer first, then what it rests
+// on. With explain, the derivation of each number follows, fit to be read aloud.
+func WritePlan(w io.Writer, p *sizing.Plan, explain bool) error {
+	var b strings.Builder
+	writeAnswer(&b, p)
+	sections := []func(*strings.Builder, *sizing.Plan){writeMemory, writePerformance, writeAssumptions, writePlanWarnings}
+	if explain {
+		sections = append(sections, writeDerivation)
+	}
+	for _, section := range sections {
+		section(&b, p)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// writeAnswer writes the headline: what to buy and what it costs, or why not.
+func writeAnswer(b *strings.Builder, p *sizing.Plan) {
+	in := p.Inputs
+	what := fmt.Sprintf("%s on %s with %s", in.Model, in.Accelerator, in.Engine)
+	switch {
+	case in.RPS > 0:
+		what += fmt.Sprintf(", %s requests/s of %s", units.Number(in.RPS), in.Workload)
+	case in.Concurrency > 0:
+		what += fmt.Sprintf(", %s requests of %s in flight", units.Count(int64(in.Concurrency)), in.Workload)
+	}
+	paragraph(b, "", what)
+	if !p.Feasible {
+		b.WriteString("\nNo feasible plan:\n")
+		for _, reason := range p.Reasons {
+			paragraph(b, "  - ", reason)
+		}
+		return
+	}
+	f := p.Fleet
+	per := f.Accelerators / f.Replicas
+	b.WriteString("\n")
+	paragraph(b, "  ", fmt.Sprintf("%s × %s: %s of %s, at %.0f%% of the largest rate",
+		units.Count(int64(f.Accelerators)), in.Accelerator, plural(f.Replicas, "replica"), plural(per, "accelerator"), f.Utilization*100))
+	if f.USDPerHour > 0 {
+		paragraph(b, "  ", fmt.Sprintf("$%s per hour, $%s per 1M output tokens, $%s per 1M tokens in and out",
+			money(f.USDPerHour), money(f.USDPer1MOut), money(f.USDPer1M)))
+	}
+}
+
+// writeMemory writes the budget of one accelerator and what fits into it.
+func writeMemory(b *strings.Builder, p *sizing.Plan) {
+	m, in := p.Memory, p.Inputs
+	fmt.Fprintf(b, "\nMemory of one accelerator (TP %d, PP %d)\n", in.TensorParallel, in.PipelineParallel)
+	t := Table{Indent: 2, Right: []bool{false, true}}
+	row := func(name string, bytes int64, note string) {
+		if bytes != 0 {
+			t.Rows = append(t.Rows, []string{name, units.Bytes(bytes), note})
+		}
+	}
+	row("memory", m.TotalBytes, "")
+	if !m.Given {
+		row("× utilization", int64(float64(m.TotalBytes)*in.GPUMemoryUtilization), fmt.Sprintf("%.2f", in.GPUMemoryUtilization))
+	}
+	row("− weights", m.WeightsBytes, fmt.Sprintf("%s parameters in %s", billions(p.Model.Parameters), in.WeightDType))
+	row("− activation", m.ActivationBytes, "")
+	row("− non-torch", m.NonTorchBytes, "")
+	row("− CUDA graphs", m.CUDAGraphBytes, "")
+	row("− reserve", m.ReserveBytes, "")
+	note := fmt.Sprintf("%s blocks of %d, %s tokens", units.Count(m.KVCacheBlocks), in.BlockSize, units.Count(m.KVCacheTokens))
+	switch {
+	case m.Given:
+		note += ", as given"
+	case m.KVCacheBytes <= 0:
+		note = "missing"
+	}
+	row("= KV pool", m.KVCacheBytes, note)
+	row("KV of one token", p.Model.KVBytesPerToken, in.KVDType+", all accelerators of a replica")
+	row("KV of the longest", p.Model.KVBytesOfLongestRequest, fmt.Sprintf("request: %s tokens", units.Count(int64(in.MaxModelLen))))
+	writeTable(b, t)
+	if m.KVCacheBlocks > 0 {
+		paragraph(b, "  ", fmt.Sprintf("At once: %s requests of the longest kind, or %s of the workload on average (%s tokens in, %s out, %.0f%% prefix hits).",
+			units.Number(m.MaxConcurrency), units.Number(m.MixSequences), units.Number(in.InputTokens), units.Number(in.OutputTokens), in.PrefixHitRate*100))
+	}
+}
+
+// writePerformance writes the times of one replica, and how far to trust them.
+func writePerformance(b *strings.Builder, p *sizing.Plan) {
+	q := p.Performance
+	if q == nil {
+		return
+	}
+	fmt.Fprintf(b, "\nOne replica at %s requests/s (largest: %s, stopped by: %s)\n", units.Number(q.RPS), units.Number(q.MaxRPS), q.Bound)
+	t := Table{Indent: 2, Header: []string{"", "mean", "p50", "p99", "objective"}, Right: []bool{false, true, true, true, true}}
+	for _, r := range []struct {
+		name  string
+		times sizing.Quantiles
+		bound float64
+	}{{"TTFT", q.TTFT, p.Inputs.SLO.TTFT}, {"TPOT", q.TPOT, p.Inputs.SLO.TPOT}, {"E2E", q.E2E, p.Inputs.SLO.E2E}} {
+		bound := ""
+		if r.bound > 0 {
+			bound = fmt.Sprintf("p%g ≤ %s", p.Inputs.SLO.Attainment*100, units.Seconds(r.bound))
+		}
+		t.Rows = append(t.Rows, []string{r.name, units.Seconds(r.times.Mean), units.Seconds(r.times.P50), units.Seconds(r.times.P99), bound})
+	}
+	writeTable(b, t)
+	paragraph(b, "  ", fmt.Sprintf("Batch %s, prefill %s tokens/s, output %s tokens/s. A decode step reaches %.0f%% of its roofline limit; most of it is %s.",
+		units.Number(q.Batch), units.Number(q.PrefillTokensPS), units.Number(q.OutputTokensPS), q.RooflineFraction*100, q.DominantTerm))
+	paragraph(b, "  ", fmt.Sprintf("Times are a forecast: the step model is off by %.0f%% on average where it was not fitted.", q.Error.Relative*100))
+}
+
+// writeAssumptions lists the defaults with the flags that change them.
+func writeAssumptions(b *strings.Builder, p *sizing.Plan) {
+	if len(p.Assumptions) == 0 {
+		return
+	}
+	b.WriteString("\nAssumed; each flag changes what stands beside it\n")
+	t := Table{Indent: 2}
+	for _, a := range p.Assumptions {
+		t.Rows = append(t.Rows, []string{a.Flag, a.Value})
+	}
+	writeTable(b, t)
+}
+
+func writePlanWarnings(b *strings.Builder, p *sizing.Plan) {
+	if len(p.Warnings) == 0 {
+		return
+	}
+	b.WriteString("\nWarnings\n")
+	for _, w := range p.Warnings {
+		paragraph(b, "  - ", w.Text)
+	}
+}
+
+// writeDerivation writes how each number was reached.
+func writeDerivation(b *strings.Builder, p *sizing.Plan) {
+	b.WriteString("\nDerivation\n")
+	for _, d := range p.Derivation {
+		b.WriteString("\n")
+		paragraph(b, "  ", d.Name)
+		paragraph(b, "    = ", d.Formula)
+		if d.Substituted != "" {
+			paragraph(b, "    = ", d.Substituted)
+		}
+		paragraph(b, "    = ", quantity(d.Value, d.Unit))
+		paragraph(b, "    source: ", d.Source)
+	}
+}
+
+// quantity words a derived value: bytes both exactly and in a readable unit.
+func quantity(v float64, unit string) string {
+	switch unit {
+	case "B":
+		return fmt.Sprintf("%s B (%s)", units.Count(int64(v)), units.Bytes(int64(v)))
+	case "s":
+		return units.Seconds(v)
+	case "$", "$/h":
+		return "$" + money(v) + strings.TrimPrefix(unit, "$")
+	case "":
+		return fmt.Sprintf("%.3g", v)
+	}
+	return units.Number(v) + " " + unit
+}
+
+// paragraph writes text after a prefix, wrapped to the width of a plan, with
+// further lines indented as far as the first.
+func paragraph(b *strings.Builder, prefix, text string) {
+	indent := ansi.StringWidth(prefix)
+	for i, line := range strings.Split(ansi.Wrap(text, planWidth-indent, " "), "\n") {
+		if i > 0 {
+			prefix = strings.Repeat(" ", indent)
+		}
+		b.WriteString(strings.TrimRight(prefix+line, " ") + "\n")
+	}
+}
+
+// writeTable writes to a builder, which never fails.
+func writeTable(b *strings.Builder, t Table) { _, _ = t.WriteTo(b) }
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return units.Count(int64(n)) + " " + noun + "s"
+}
+
+// money writes dollars with cents, or three significant digits below one.
+func money(v float64) string {
+	switch {
+	case v >= 1000:
+		return units.Count(int64(v + 0.5))
+	case v >= 1:
+		return fmt.Sprintf("%.2f", v)
+	}
+	return fmt.Sprintf("%.3g", v)
+}
+
+func billions(n int64) string {
+	if n < 1e9 {
+		return fmt.Sprintf("%.3gM", float64(n)/1e6)
+	}
+	return fmt.Sprintf("%.4gB", float64(n)/1e9)
+}

@@ -1,0 +1,44 @@
+package reports
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/llmctl/llmctl/profiles"
+	"github.com/llmctl/llmctl/sizing"
+)
+
+func TestWritePlan(t *testing.T) {
+	load := profiles.Workload{Arrival: profiles.Arrival{Process: profiles.Poisson, RatePerS: 200}}
+	for _, tc := range []struct {
+		name    string
+		request sizing.Request
+		explain bool
+	}{
+		{"plan_headline", sizing.Request{Scenario: profiles.Scenario{Model: "llama-3.1-8b", Workload: load}}, false},
+		{"plan_explain", sizing.Request{Scenario: profiles.Scenario{Model: "llama-3.1-8b", Workload: load}}, true},
+		{"plan_explain_mla", sizing.Request{Scenario: profiles.Scenario{Model: "deepseek-v2-lite"}, KVDType: "bf16"}, true},
+		{"plan_infeasible", sizing.Request{Scenario: profiles.Scenario{Model: "llama-3.1-405b", Workload: load}}, false},
+		{"plan_given_pool", sizing.Request{Scenario: profiles.Scenario{Model: "gemma-3-27b"}, KVCacheMemory: 10 << 30, MaxModelLen: 8192}, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			plan, err := sizing.Compute(tc.request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got bytes.Buffer
+			if err := WritePlan(&got, plan, tc.explain); err != nil {
+				t.Fatal(err)
+			}
+			for line := range strings.SplitSeq(got.String(), "\n") {
+				if n := ansi.StringWidth(line); n > planWidth {
+					t.Errorf("line of %d columns: %s", n, line)
+				}
+			}
+			golden(t, tc.name+".golden", got.String())
+		})
+	}
+}

@@ -1,0 +1,159 @@
+package reports
+
+import (
+	"encoding/json"
+
+	"github.com/llmctl/llmctl/reports/record"
+	"github.com/llmctl/llmctl/reports/stats"
+)
+
+// Report is what is known about a run once its records are summed up, in the
+// form of llmctl/run/v1 (docs/results.md). Times are in seconds, rates per
+// second; nil pointers are what was not measured.
+type Report struct {
+	Schema      string             `json:"schema"`
+	Kind        string             `json:"kind"`
+	ID          string             `json:"id,omitempty"`
+	Asked       string             `json:"asked,omitempty"`
+	Defaults    []record.Default   `json:"defaults,omitempty"`
+	Scenario    json.RawMessage    `json:"scenario,omitempty"`
+	Target      record.Target      `json:"target"`
+	Environment record.Environment `json:"environment"`
+	Interrupted bool               `json:"interrupted,omitempty"`
+	ClosedLoop  bool               `json:"closed_loop,omitempty"`
+
+	Window       Window       `json:"window"`
+	Requests     Requests     `json:"requests"`
+	Rates        Rates        `json:"rates"`
+	Tokens       Tokens       `json:"tokens"`
+	InputLength  *Lengths     `json:"input_length,omitempty"`
+	OutputLength *Lengths     `json:"output_length,omitempty"`
+	Latencies                 // ttft_s … lag_s
+	SLO          *SLO         `json:"slo,omitempty"`
+	PrefixCache  *PrefixCache `json:"prefix_cache,omitempty"`
+	Server       *Server      `json:"server,omitempty"`
+	Cost         *Cost        `json:"cost,omitempty"`
+	Client       Client       `json:"client"`
+
+	Histograms map[string]*stats.Bins `json:"histograms,omitempty"` // by the key of the distribution
+	Asserts    []AssertResult         `json:"asserts"`
+	Experiment *Experiment            `json:"experiment,omitempty"`
+	Warnings   []record.Warning       `json:"warnings"`
+}
+
+// Window is the measured interval; the steady part is absent when nothing was
+// in flight.
+type Window struct {
+	StartS       float64  `json:"start_s"`
+	EndS         float64  `json:"end_s"`
+	SteadyStartS *float64 `json:"steady_start_s,omitempty"`
+	SteadyEndS   *float64 `json:"steady_end_s,omitempty"`
+}
+
+// Requests counts the requests of the window by outcome.
+type Requests struct {
+	Scheduled   int                    `json:"scheduled"`
+	Sent        int                    `json:"sent"`
+	OK          int                    `json:"ok"`
+	Failed      int                    `json:"failed"`
+	Cancelled   int                    `json:"cancelled"`
+	Cut         int                    `json:"cut"`
+	Dropped     int                    `json:"dropped"`
+	Failures    map[record.Failure]int `json:"failures"`
+	FailedShare *float64               `json:"failed_share,omitempty"` // failed ÷ (ok + failed)
+	ShortOutput int                    `json:"short_output"`
+	MaxFailures float64                `json:"max_failures"` // share above which the run is not trustworthy
+}
+
+// Rates are what happened inside the window, whoever it belongs to, divided by
+// its length.
+type Rates struct {
+	OfferedRPS             *float64 `json:"offered_rps,omitempty"` // absent in a closed loop
+	SentRPS                *float64 `json:"sent_rps,omitempty"`
+	CompletedRPS           *float64 `json:"completed_rps,omitempty"`
+	OutputTokensPerS       *float64 `json:"output_tokens_per_s,omitempty"`
+	TotalTokensPerS        *float64 `json:"total_tokens_per_s,omitempty"`    // absent when prompt tokens are unknown
+	UserTokensPerSP50      *float64 `json:"user_tokens_per_s_p50,omitempty"` // 1 ÷ TPOT of one request
+	UserTokensPerSP10      *float64 `json:"user_tokens_per_s_p10,omitempty"` // what nine of ten requests exceed: 1 ÷ p90 of TPOT
+	SteadyCompletedRPS     *float64 `json:"steady_completed_rps,omitempty"`
+	SteadyOutputTokensPerS *float64 `json:"steady_output_tokens_per_s,omitempty"`
+}
+
+// Tokens are totals over the requests of the window.
+type Tokens struct {
+	Prompt *int   `json:"prompt,omitempty"`
+	Cached *int   `json:"cached,omitempty"`
+	Output *int   `json:"output,omitempty"`
+	Source string `json:"source,omitempty"` // usage, estimated, chunks or mixed
+	// FirstEventAssumed is the number of ok requests whose first event was
+	// taken to hold one token because the server did not say.
+	FirstEventAssumed int `json:"first_event_assumed"`
+}
+
+// Lengths compares the lengths asked for with those achieved, in tokens over
+// the ok requests.
+type Lengths struct {
+	AskedMean *float64 `json:"asked_mean,omitempty"`
+	AskedP50  *float64 `json:"asked_p50,omitempty"`
+	Mean      *float64 `json:"mean,omitempty"`
+	P50       *float64 `json:"p50,omitempty"`
+}
+
+// Latencies are the distributions of the window's requests.
+type Latencies struct {
+	TTFT             *stats.Dist `json:"ttft_s,omitempty"`
+	TTFTFromSchedule *stats.Dist `json:"ttft_from_schedule_s,omitempty"`
+	TTFO             *stats.Dist `json:"ttfo_s,omitempty"`
+	TPOT             *stats.Dist `json:"tpot_s,omitempty"`
+	ICL              *stats.Dist `json:"icl_s,omitempty"`
+	ITL              *stats.Dist `json:"itl_s,omitempty"` // only where tokens per event are known
+	E2E              *stats.Dist `json:"e2e_s,omitempty"`
+	E2EToClose       *stats.Dist `json:"e2e_to_close_s,omitempty"`
+	Lag              *stats.Dist `json:"lag_s,omitempty"`
+}
+
+// PrefixCache is how much of the prompts came from a prefix cache.
+type PrefixCache struct {
+	HitRate float64 `json:"hit_rate"` // cached ÷ prompt tokens
+	Source  string  `json:"source"`   // usage or server
+}
+
+// Cost is the price of tokens at the measured throughput, and at that of
+// requests that met the SLO.
+type Cost struct {
+	USDPerHour            float64  `json:"usd_per_hour"`
+	Source                string   `json:"source,omitempty"`
+	USDPer1MOutput        *float64 `json:"usd_per_1m_output_tokens,omitempty"`
+	USDPer1MTotal         *float64 `json:"usd_per_1m_total_tokens,omitempty"`
+	USDPer1MOutputGoodput *float64 `json:"usd_per_1m_output_tokens_at_goodput,omitempty"`
+	GoodOutputTokensPerS  *float64 `json:"good_output_tokens_per_s,omitempty"`
+}
+
+// Client is whether the measuring side can be believed.
+type Client struct {
+	Limited     bool     `json:"limited"`
+	Reasons     []string `json:"reasons"`
+	CPUFraction *float64 `json:"cpu_fraction,omitempty"`
+	GCPauseP99S float64  `json:"gc_pause_p99_s"`
+	LagLimitS   *float64 `json:"lag_limit_s,omitempty"` // lag p99 above it makes the run client-limited
+}
+
+// Gauge is a server's gauge over the window.
+type Gauge struct {
+	Mean float64 `json:"mean"`
+	Max  float64 `json:"max"`
+}
+
+// Server is what the target's /metrics said over the window. Counters are
+// differences.
+type Server struct {
+	Samples          int      `json:"samples"`
+	Queue            *Gauge   `json:"queue,omitempty"` // requests waiting
+	Running          *Gauge   `json:"running,omitempty"`
+	KVUsage          *Gauge   `json:"kv_usage,omitempty"` // 0..1
+	Preemptions      *float64 `json:"preemptions,omitempty"`
+	PromptTokens     *float64 `json:"prompt_tokens,omitempty"`
+	GenerationTokens *float64 `json:"generation_tokens,omitempty"`
+	PrefixQueries    *float64 `json:"prefix_queries,omitempty"` // tokens
+	PrefixHits       *float64 `json:"prefix_hits,omitempty"`    // tokens
+}

@@ -1,0 +1,267 @@
+package reports
+
+import (
+	"iter"
+	"math"
+	"time"
+
+	"github.com/llmctl/llmctl/reports/record"
+	"github.com/llmctl/llmctl/reports/stats"
+)
+
+// DefaultMaxFailures is the share of failed requests above which a run is not
+// trustworthy.
+const DefaultMaxFailures = 0.01
+
+// Summarize computes the report of a run from its records by the definitions of
+// docs/metrics.md. It reads the records once and keeps a few numbers of each
+// request, never its chunks. The order of the records does not matter.
+func Summarize(run record.Run, records iter.Seq[*record.Record]) *Report {
+	c := newCollector(run)
+	for r := range records {
+		c.add(r)
+	}
+	return c.report()
+}
+
+// collector holds what a pass over the records gathers.
+type collector struct {
+	run      record.Run
+	requests Requests
+	judge    judge
+	timeline *timeline
+
+	samples samples
+	sources map[record.TokensSource]int
+
+	prompt, cached, output counter
+	cachedPrompt           int // prompt tokens of the requests whose cached tokens are known
+	promptUnknown          int // ok requests without a prompt count
+	cachedUnknown          int // ok requests with a prompt count but no cached count
+	firstAssumed           int
+	laterTurns             bool
+
+	// Sums over what happened inside the window, whoever it belongs to.
+	sentInside, completedInside int
+	outputInside, promptInside  float64
+	goodOutput                  float64
+}
+
+// samples are the values behind every distribution of a report.
+type samples struct {
+	ttft, ttftFromSchedule, ttfo, tpot, icl, itl, e2e, e2eToClose, lag stats.Sample
+	askedInput, input, askedOutput, output                             stats.Sample
+}
+
+// counter is a sum of counts that is absent until one was known.
+type counter struct {
+	sum   int
+	known int
+}
+
+func (c *counter) add(n record.Count) {
+	if v, ok := n.Value(); ok {
+		c.sum += v
+		c.known++
+	}
+}
+
+func (c counter) value() *int {
+	if c.known == 0 {
+		return nil
+	}
+	return &c.sum
+}
+
+func newCollector(run record.Run) *collector {
+	c := &collector{
+		run:      run,
+		judge:    newJudge(run.SLO),
+		timeline: newTimeline(),
+		sources:  map[record.TokensSource]int{},
+		requests: Requests{Failures: map[record.Failure]int{}, MaxFailures: run.MaxFailures},
+	}
+	switch {
+	case run.MaxFailures == 0:
+		c.requests.MaxFailures = DefaultMaxFailures
+	case run.MaxFailures < 0:
+		c.requests.MaxFailures = 0
+	}
+	return c
+}
+
+// inside reports whether a moment lies in the window, both ends included: the
+// last request of a run that is bounded by a number is sent at its very end.
+func (c *collector) inside(d time.Duration) bool {
+	return d >= c.run.Window.Start && d <= c.run.Window.End
+}
+
+// member reports whether a request belongs to the window: by when it was due,
+// or by when it was sent where nothing was due.
+func (c *collector) member(r *record.Record) bool {
+	moment := r.Scheduled
+	if c.run.ClosedLoop || !moment.Known() {
+		moment = r.Sent
+	}
+	if !moment.Known() {
+		moment = r.Scheduled
+	}
+	d, ok := moment.Since()
+	return ok && c.inside(d)
+}
+
+func (c *collector) add(r *record.Record) {
+	c.traffic(r)
+	member := c.member(r)
+	c.events(r, member)
+	if !member {
+		return
+	}
+	c.count(r)
+	c.latencies(r)
+	if good := c.judge.add(r, c.run.Window.End); good {
+		if n, ok := r.Output.Value(); ok {
+			c.goodOutput += float64(n)
+		}
+	}
+}
+
+// traffic adds what a request did inside the window even if it belongs to
+// another one.
+func (c *collector) traffic(r *record.Record) {
+	sent, wasSent := r.Sent.Since()
+	if !wasSent {
+		return
+	}
+	if c.inside(sent) {
+		c.sentInside++
+	}
+	if first, ok := r.First.Since(); ok && c.inside(first) {
+		n, known := r.Input.Value()
+		c.promptInside += float64(n)
+		if !known && r.Outcome == record.OK {
+			c.promptUnknown++
+		}
+	}
+	if end, ok := r.End().Since(); ok {
+		c.timeline.inFlight(sent, end)
+		if r.Outcome == record.OK {
+			c.timeline.complete(end)
+			if c.inside(end) {
+				c.completedInside++
+			}
+		}
+	}
+}
+
+// count adds a request of the window to the counts.
+func (c *collector) count(r *record.Record) {
+	q := &c.requests
+	q.Scheduled++
+	if r.Sent.Known() {
+		q.Sent++
+	}
+	switch r.Outcome {
+	case record.OK:
+		q.OK++
+	case record.Failed:
+		q.Failed++
+		q.Failures[r.Failure]++
+	case record.Cancelled:
+		q.Cancelled++
+	case record.Cut:
+		q.Cut++
+	case record.Dropped:
+		q.Dropped++
+	}
+	if r.ShortOutput {
+		q.ShortOutput++
+	}
+	c.laterTurns = c.laterTurns || r.Turn > 0
+	c.prompt.add(r.Input)
+	c.cached.add(r.Cached)
+	c.output.add(r.Output)
+	if n, ok := r.Input.Value(); ok && r.Cached.Known() {
+		c.cachedPrompt += n
+	}
+	if r.Outcome == record.OK {
+		c.countOK(r)
+	}
+}
+
+func (c *collector) countOK(r *record.Record) {
+	if r.Output.Known() {
+		c.sources[r.TokensSource]++
+	}
+	if _, known := r.FirstTokens(); !known {
+		c.firstAssumed++
+	}
+	if r.Input.Known() && !r.Cached.Known() {
+		c.cachedUnknown++
+	}
+	s := &c.samples
+	for _, pair := range []struct {
+		count  record.Count
+		sample *stats.Sample
+	}{{r.AskedInput, &s.askedInput}, {r.Input, &s.input}, {r.AskedOutput, &s.askedOutput}, {r.Output, &s.output}} {
+		if n, ok := pair.count.Value(); ok {
+			pair.sample.Add(float64(n))
+		}
+	}
+}
+
+// latencies adds the times of a request of the window. What was measured before
+// a request was cancelled or cut stays valid (its first token did come then);
+// its end did not come, so it has no TPOT and no E2E. A failed request has
+// neither: a server that fails fast must not look fast.
+func (c *collector) latencies(r *record.Record) {
+	s := &c.samples
+	if !c.run.ClosedLoop {
+		addTime(&s.lag, r.Lag)
+	}
+	if r.Outcome == record.Failed || r.Outcome == record.Dropped {
+		return
+	}
+	addTime(&s.ttft, r.TTFT)
+	addTime(&s.ttfo, r.TTFO)
+	if !c.run.ClosedLoop {
+		addTime(&s.ttftFromSchedule, r.TTFTFromSchedule)
+	}
+	if r.Outcome == record.OK {
+		addTime(&s.tpot, r.TPOT)
+		addTime(&s.e2e, r.E2E)
+		addTime(&s.e2eToClose, r.E2EToClose)
+	}
+}
+
+func addTime(s *stats.Sample, metric func() (time.Duration, bool)) {
+	if d, ok := metric(); ok {
+		s.Add(inSeconds(d))
+	}
+}
+
+// inSeconds is the float64 nearest to d in seconds, which prints with at most
+// nine decimals.
+func inSeconds(d time.Duration) float64 { return float64(d) / 1e9 }
+
+// rounded drops the digits of a rate or a ratio that nobody measured: it keeps
+// nine significant ones.
+func rounded(v float64) float64 {
+	if v == 0 || math.IsInf(v, 0) || math.IsNaN(v) {
+		return v
+	}
+	scale := math.Pow(10, 8-math.Floor(math.Log10(math.Abs(v))))
+	if scale > 1 {
+		return math.Round(v*scale) / scale
+	}
+	return math.Round(v)
+}
+
+// ratio is a ÷ b, absent when b is 0.
+func ratio(a, b float64) *float64 {
+	if b == 0 {
+		return nil
+	}
+	v := rounded(a / b)
+	return &v
+}

@@ -1,0 +1,184 @@
+package reports
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llmctl/llmctl/reports/record"
+)
+
+// exampleRun is a run with every part of a report.
+func exampleRun() record.Run {
+	return record.Run{
+		Kind: "bench", ID: "example", Asked: "chat scaled to the CPU, poisson 1,000/s for 20 s after 2 s of warm-up, input lognormal mean 1,000, output 16 tokens",
+		Target:      record.Target{Endpoint: "http://127.0.0.1:8080/v1", Model: "builtin", Bundled: true, Device: "cpu"},
+		Environment: record.Environment{Version: "v0.1.0", Host: "laptop", OS: "linux/amd64", Cores: 2},
+		Window:      record.Window{Start: 2 * time.Second, End: 20 * time.Second},
+		SLO:         []record.SLO{{TTFT: 100 * ms, TPOT: 50 * ms, Attainment: 0.99}},
+		SLODefault:  true,
+		Cost:        record.Cost{USDPerHour: 2.5, Source: "list price"},
+		Client:      record.Client{CPUFraction: 0.31, GCPauseP99: 120 * time.Microsecond},
+		Server: []record.ServerSample{
+			{At: 1 * time.Second, Running: 200, Waiting: 0, KVUsage: 0.2, Preemptions: 0},
+			{At: 10 * time.Second, Running: 256, Waiting: 12, KVUsage: 0.61, Preemptions: 1},
+			{At: 19 * time.Second, Running: 256, Waiting: 40, KVUsage: 0.83, Preemptions: 4},
+		},
+		SharedPrefix: true,
+		Asserts:      []string{"p99(ttft) < 200ms", "rate(failures) < 1%", "goodput >= 2k/s"},
+	}
+}
+
+func text(t *testing.T, r *Report, opts TextOptions) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := WriteText(&b, r, opts); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestText(t *testing.T) {
+	full := Summarize(exampleRun(), synthetic(20_000, 16))
+	limited := exampleRun()
+	limited.Client.CPUFraction = 0.97
+	limited.MaxFailures = 0.001
+	slo := exampleRun()
+	slo.SLODefault, slo.Server, slo.Cost, slo.Asserts = false, nil, record.Cost{}, nil
+	failedOnly := func(yield func(*record.Record) bool) {
+		yield(&record.Record{Scheduled: record.At(3 * time.Second), Sent: record.At(3 * time.Second), Outcome: record.Failed, Failure: record.Connect, Attempts: 1})
+	}
+	for _, tc := range []struct {
+		name   string
+		report *Report
+		opts   TextOptions
+	}{
+		{"full", full, TextOptions{}},
+		{"color", full, TextOptions{Color: true, Width: 120}},
+		{"limited", Summarize(limited, synthetic(20_000, 16)), TextOptions{}},
+		{"few", Summarize(slo, synthetic(2_050, 16)), TextOptions{}},
+		{"empty", Summarize(slo, synthetic(0, 16)), TextOptions{}},
+		{"failed", Summarize(slo, failedOnly), TextOptions{}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := text(t, tc.report, tc.opts)
+			golden(t, tc.name+".txt", got)
+			width := tc.opts.Width
+			if width == 0 {
+				width = 80
+			}
+			lines := strings.Split(strings.TrimSuffix(got, "\n"), "\n")
+			for _, line := range lines {
+				if ansi.StringWidth(line) > width {
+					t.Errorf("wider than %d columns: %q", width, line)
+				}
+			}
+			if len(lines) > 40 {
+				t.Errorf("%d lines, more than a screen", len(lines))
+			}
+		})
+	}
+}
+
+// A report must be the same when its records have been to the disk and back.
+func TestTextFromSavedRun(t *testing.T) {
+	run := exampleRun()
+	path := filepath.Join(t.TempDir(), "run")
+	dir, err := record.CreateDir(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r := range synthetic(3_000, 16) {
+		if err := dir.Add(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := Summarize(run, synthetic(3_000, 16))
+	doc, err := want.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := dir.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := dir.WriteRun(run, doc); err != nil {
+		t.Fatal(err)
+	}
+	saved, err := record.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := Summarize(saved.Run, saved.Records())
+	if saved.Err() != nil || len(saved.Warnings()) > 0 {
+		t.Fatalf("error %v, warnings %v", saved.Err(), saved.Warnings())
+	}
+	if diff := cmp.Diff(text(t, want, TextOptions{}), text(t, got, TextOptions{})); diff != "" {
+		t.Errorf("(-measured +saved):\n%s", diff)
+	}
+	if again, err := got.JSON(); err != nil || string(again) != string(doc) {
+		t.Errorf("the documents differ (%v)", err)
+	}
+	if read, err := ParseReport(saved.Report); err != nil || text(t, read, TextOptions{}) != text(t, want, TextOptions{}) {
+		t.Errorf("the saved document gives another text (%v)", err)
+	}
+}
+
+func TestComparison(t *testing.T) {
+	variant := func(ttft time.Duration, cached int) *Report {
+		run := openRun(10 * time.Second)
+		run.SharedPrefix = true
+		var records []*record.Record
+		for i := range 20 {
+			records = append(records, with(request(time.Duration(i)*100*ms, ttft, 10*ms, 10), func(r *record.Record) { r.Cached = record.Counted(cached) }))
+		}
+		return summary(run, records...)
+	}
+	a, b := NamedReport{"unshared", variant(400*ms, 0)}, NamedReport{"shared", variant(100*ms, 75)}
+	var out bytes.Buffer
+	if err := WriteComparison(&out, "shared-prefix", a, b, TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "comparison.txt", out.String())
+	e := NewExperiment("shared-prefix", a, b)
+	if e.Ratios["ttft_p50"] != 0.25 {
+		t.Errorf("ratios = %v, want a quarter of the TTFT", e.Ratios)
+	}
+	if _, ok := e.Ratios["prefix_hit_rate"]; ok {
+		t.Error("a ratio to a hit rate of 0")
+	}
+	b.Report.Experiment = e
+	if !strings.Contains(text(t, b.Report, TextOptions{}), out.String()) {
+		t.Error("the report does not show its experiment")
+	}
+}
+
+func TestWriteLive(t *testing.T) {
+	live := record.Live{
+		Elapsed: 12 * time.Second, Total: 30 * time.Second, Phase: "measuring", Scheduled: 49, Sent: 48, InFlight: 3, OK: 44, Failed: 1,
+		OfferedRPS: 4, CompletedRPS: 3.9, OutputTokensPerS: 1020, TTFT: record.LivePercentiles{N: 40, P50: 48 * ms, P99: 120 * ms},
+		Failures: map[record.Failure]int{record.HTTPFailure(503): 1},
+	}
+	for name, tc := range map[string]struct {
+		change func(*record.Live)
+		want   string
+	}{
+		"timed":    {func(*record.Live) {}, "measuring 12 of 30 s  4/s sent 48  3.90/s ok 44  3 in flight  1 failed (1 http_503)  ttft p50 48 ms p99 120 ms  1,020 tokens/s\n"},
+		"counted":  {func(l *record.Live) { l.Total, l.PlannedRequests, l.Failed = 0, 100, 0 }, "measuring 12 s, 49 of 100 requests  4/s sent 48  3.90/s ok 44  3 in flight  ttft p50 48 ms p99 120 ms  1,020 tokens/s\n"},
+		"starting": {func(l *record.Live) { *l = record.Live{} }, "0 s  0/s sent 0  0/s ok 0  0 in flight  0 tokens/s\n"},
+	} {
+		l := live
+		tc.change(&l)
+		var b bytes.Buffer
+		if err := WriteLive(&b, l); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tc.want, b.String()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package reports
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/llmctl/llmctl/internal/units"
+	"github.com/llmctl/llmctl/reports/record"
+)
+
+const (
+	// minLagLimit and lagShare are the default limit on the client's own
+	// lateness: lag p99 above 5 ms and above 5 % of TTFT p50 is too late.
+	minLagLimit = 5 * time.Millisecond
+	lagShare    = 0.05
+	// maxCPUFraction of its cores is what a client may use and still be
+	// believed: above it, events wait for the processor before they are stamped.
+	maxCPUFraction = 0.9
+	// warmCache is the hit rate above which a run without shared prefixes was
+	// served from what an earlier run left in the cache.
+	warmCache = 0.02
+	// lengthDrift is the difference between the mean length asked for and the
+	// one that the server counted above which a reader is warned.
+	lengthDrift = 0.10
+)
+
+// client decides whether the client limited the run.
+func (c *collector) client(r *Report) Client {
+	out := Client{Reasons: []string{}, GCPauseP99S: inSeconds(c.run.Client.GCPauseP99)}
+	if f := c.run.Client.CPUFraction; f >= 0 {
+		out.CPUFraction = ratio(f, 1)
+	}
+	because := func(format string, args ...any) {
+		out.Limited = true
+		out.Reasons = append(out.Reasons, fmt.Sprintf(format, args...))
+	}
+	if r.Lag != nil {
+		limit := c.lagLimit(r)
+		out.LagLimitS = &limit
+		if r.Lag.P99 > limit {
+			because("requests were sent late: lag p99 %s, limit %s", units.Seconds(r.Lag.P99), units.Seconds(limit))
+		}
+	}
+	if f := c.run.Client.CPUFraction; f > maxCPUFraction {
+		because("the client used %.0f %% of its CPU, limit %.0f %%", 100*f, 100*maxCPUFraction)
+	}
+	if n := c.requests.Dropped; n > 0 {
+		because("%s dropped: the client was at its cap", count(n, "request"))
+	}
+	if n := c.requests.Failures[record.ClientPorts]; n > 0 {
+		because("%s found no free port on the client", count(n, "request"))
+	}
+	return out
+}
+
+func (c *collector) lagLimit(r *Report) float64 {
+	if c.run.Client.MaxLag > 0 {
+		return inSeconds(c.run.Client.MaxLag)
+	}
+	limit := inSeconds(minLagLimit)
+	if r.TTFT != nil {
+		limit = max(limit, lagShare*r.TTFT.P50)
+	}
+	return rounded(limit)
+}
+
+// warn adds what the records and the run show to be doubtful.
+func (c *collector) warn(r *Report) {
+	q := r.Requests
+	if r.Interrupted {
+		c.note(r, "interrupted", "the run was interrupted; the numbers are of its first %s", units.Seconds(windowLength(c.run.Window)))
+	}
+	if q.Scheduled == 0 {
+		c.note(r, "empty_window", "no request belongs to the window from %s to %s", units.Seconds(r.Window.StartS), units.Seconds(r.Window.EndS))
+	}
+	if s := q.FailedShare; s != nil && *s > q.MaxFailures {
+		c.note(r, "too_many_failures", "%s of %s failed, more than %s (--max-failures)", percent(*s), count(q.OK+q.Failed, "request"), percent(q.MaxFailures))
+	}
+	if p := r.PrefixCache; p != nil && p.HitRate > warmCache && !c.run.SharedPrefix && !c.laterTurns {
+		c.note(r, "warm_cache", "%s of the prompt tokens came from the prefix cache though the workload shares none: an earlier run warmed it; use another --seed or restart the target", percent(p.HitRate))
+	}
+	switch r.Tokens.Source {
+	case string(record.Estimated):
+		c.note(r, "tokens_estimated", "the server sent no usage; output tokens are estimated by encoding the text, so TPOT and tokens/s are too")
+	case string(record.FromChunk):
+		c.note(r, "tokens_estimated", "the server sent no usage; output tokens are the number of events, so TPOT and tokens/s may be off by a factor")
+	case "mixed":
+		c.note(r, "tokens_estimated", "the server sent usage for some requests only; the tokens of the others are estimated")
+	}
+	if c.samples.icl.Approximate() {
+		c.note(r, "icl_approximate", "%s chunk gaps are too many to keep; their percentiles come from buckets of at most 0.1 %%", units.Count(int64(c.samples.icl.N())))
+	}
+	if p := r.PrefixCache; p != nil && p.Source == "usage" && c.cachedUnknown > 0 {
+		c.note(r, "cached_partial", "%s did not say how many prompt tokens were cached; the hit rate is of the others", count(c.cachedUnknown, "ok request"))
+	}
+	if q.ShortOutput > 0 {
+		c.note(r, "short_output", "%s ended before the output length asked for", count(q.ShortOutput, "request"))
+	}
+	c.warnLength(r, "input", r.InputLength)
+}
+
+func (c *collector) warnLength(r *Report, name string, l *Lengths) {
+	if l == nil || l.AskedMean == nil || l.Mean == nil || *l.AskedMean == 0 {
+		return
+	}
+	if drift := *l.Mean / *l.AskedMean - 1; math.Abs(drift) > lengthDrift {
+		c.note(r, name+"_length", "the server counted %s %s tokens per request on average, the workload asked for %s", units.Number(*l.Mean), name, units.Number(*l.AskedMean))
+	}
+}
+
+// count writes a number of things: "1 request", "2,000 requests".
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return units.Count(int64(n)) + " " + thing + "s"
+}
+
+// percent writes a share of one with the digits that tell it from 0 and 100 %.
+func percent(v float64) string {
+	switch p := 100 * v; {
+	case p == math.Trunc(p):
+		return fmt.Sprintf("%.0f %%", p)
+	case p < 0.1 || p > 99.9 && p < 100:
+		return fmt.Sprintf("%.2f %%", p)
+	default:
+		return fmt.Sprintf("%.1f %%", p)
+	}
+}

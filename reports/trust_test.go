@@ -1,0 +1,138 @@
+package reports
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llmctl/llmctl/reports/record"
+)
+
+func TestClientLimited(t *testing.T) {
+	late := with(request(0, 100*ms, 10*ms, 10), func(r *record.Record) { r.Sent = record.At(6 * ms) })
+	slow := with(request(0, 10*time.Second, 10*ms, 10), func(r *record.Record) { r.Sent = record.At(6 * ms) })
+	for _, tc := range []struct {
+		name   string
+		change func(*record.Run)
+		record *record.Record
+		want   string
+	}{
+		{"in time", nil, request(0, 100*ms, 10*ms, 10), ""},
+		{"lag over 5 ms", nil, late, "lag p99 6 ms, limit 5 ms"},
+		{"lag under 5 % of a long TTFT", nil, slow, ""},
+		{"lag over the user's limit", func(r *record.Run) { r.Client.MaxLag = ms }, slow, "limit 1 ms"},
+		{"lag under the user's limit", func(r *record.Run) { r.Client.MaxLag = 10 * ms }, late, ""},
+		{"processor", func(r *record.Run) { r.Client.CPUFraction = 0.95 }, request(0, 100*ms, 10*ms, 10), "95 % of its CPU"},
+		{"dropped", nil, &record.Record{Scheduled: record.At(0), Outcome: record.Dropped}, "1 request dropped"},
+		{"ports", nil, &record.Record{Scheduled: record.At(0), Sent: record.At(0), Outcome: record.Failed, Failure: record.ClientPorts}, "no free port"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			run := openRun(time.Minute)
+			if tc.change != nil {
+				tc.change(&run)
+			}
+			c := summary(run, tc.record).Client
+			if got := strings.Join(c.Reasons, "; "); c.Limited != (tc.want != "") || !strings.Contains(got, tc.want) {
+				t.Errorf("limited %v by %q, want %q", c.Limited, got, tc.want)
+			}
+		})
+	}
+}
+
+func codes(r *Report) (out []string) {
+	for _, w := range r.Warnings {
+		out = append(out, w.Code)
+	}
+	return out
+}
+
+func TestWarnings(t *testing.T) {
+	ok := request(0, 100*ms, 10*ms, 10)
+	cached := with(ok, func(r *record.Record) { r.Cached = record.Counted(50) })
+	for _, tc := range []struct {
+		name   string
+		change func(*record.Run)
+		record *record.Record
+		want   string
+	}{
+		{"none", nil, ok, ""},
+		{"warm cache", nil, cached, "warm_cache"},
+		{"shared on purpose", func(r *record.Run) { r.SharedPrefix = true }, cached, ""},
+		{"later turns share on purpose", nil, with(cached, func(r *record.Record) { r.Turn = 1 }), ""},
+		{"cache below the threshold", nil, with(ok, func(r *record.Record) { r.Cached = record.Counted(2) }), ""},
+		{"estimated", nil, with(ok, func(r *record.Record) { r.TokensSource = record.Estimated }), "tokens_estimated"},
+		{"chunks", nil, with(ok, func(r *record.Record) { r.TokensSource = record.FromChunk }), "tokens_estimated"},
+		{"short", nil, with(ok, func(r *record.Record) { r.ShortOutput = true }), "short_output"},
+		{"length", nil, with(ok, func(r *record.Record) { r.AskedInput = record.Counted(50) }), "input_length"},
+		{"failures", nil, with(ok, func(r *record.Record) { r.Outcome, r.Failure = record.Failed, record.Truncated }), "too_many_failures"},
+		{"failures allowed", func(r *record.Run) { r.MaxFailures = 1 }, with(ok, func(r *record.Record) { r.Outcome, r.Failure = record.Failed, record.Truncated }), ""},
+		{"interrupted", func(r *record.Run) { r.Interrupted = true }, ok, "interrupted"},
+		{"empty window", nil, request(2*time.Minute, 100*ms, 10*ms, 10), "empty_window"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			run := openRun(time.Minute)
+			if tc.change != nil {
+				tc.change(&run)
+			}
+			if got := strings.Join(codes(summary(run, tc.record)), " "); got != tc.want {
+				t.Errorf("warnings %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestPrefixCacheSource(t *testing.T) {
+	counters := []record.ServerSample{
+		{At: 0, PrefixQueries: 1000, PrefixHits: 500, KVUsage: 0.1, Running: 1, Waiting: math.NaN(), Preemptions: 5},
+		{At: 5 * time.Second, PrefixQueries: 1500, PrefixHits: 600, KVUsage: 0.3, Running: 3, Waiting: math.NaN(), Preemptions: 7},
+		{At: 10 * time.Second, PrefixQueries: 2000, PrefixHits: 750, KVUsage: 0.2, Running: 2, Waiting: math.NaN(), Preemptions: 1},
+	}
+	plain := request(0, 100*ms, 10*ms, 10)
+	cached := with(plain, func(r *record.Record) { r.Cached = record.Counted(40) })
+	for _, tc := range []struct {
+		name    string
+		server  []record.ServerSample
+		records []*record.Record
+		want    *PrefixCache
+	}{
+		{"usage", counters, []*record.Record{cached}, &PrefixCache{0.4, "usage"}},
+		{"server", counters, []*record.Record{plain}, &PrefixCache{0.25, "server"}},
+		{"usage of some only, with counters", counters, []*record.Record{plain, cached}, &PrefixCache{0.25, "server"}},
+		{"usage of some only", nil, []*record.Record{plain, cached}, &PrefixCache{0.4, "usage"}},
+		{"nobody says", nil, []*record.Record{plain}, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			run := openRun(10 * time.Second)
+			run.Server = tc.server
+			r := summary(run, tc.records...)
+			if diff := cmp.Diff(tc.want, r.PrefixCache); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if tc.server == nil {
+				return
+			}
+			if diff := cmp.Diff(&Gauge{0.2, 0.3}, r.Server.KVUsage); diff != "" || r.Server.Queue != nil {
+				t.Errorf("KV usage (-want +got):\n%s, queue %v", diff, r.Server.Queue)
+			}
+			if got := value(r.Server.Preemptions); got != 3 { // 2, then a restart that counted 1
+				t.Errorf("preemptions = %v, want 3", got)
+			}
+		})
+	}
+}
+
+func TestCost(t *testing.T) {
+	run := openRun(10 * time.Second)
+	run.Cost = record.Cost{USDPerHour: 3.6}
+	c := summary(run, request(0, 100*ms, 10*ms, 100), request(0, 600*ms, 10*ms, 100)).Cost
+	// 200 tokens in 10 s are 72,000 an hour; half of them were good.
+	if value(c.USDPer1MOutput) != 50 || value(c.USDPer1MOutputGoodput) != 100 || value(c.USDPer1MTotal) != 25 {
+		t.Errorf("per 1M output %v, at goodput %v, total %v; want 50, 100, 25", value(c.USDPer1MOutput), value(c.USDPer1MOutputGoodput), value(c.USDPer1MTotal))
+	}
+	if summary(openRun(time.Second), request(0, 100*ms, 10*ms, 2)).Cost != nil {
+		t.Error("a cost without a price")
+	}
+}

@@ -1,0 +1,180 @@
+package sizing
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/llmctl/llmctl/internal/units"
+	"github.com/llmctl/llmctl/sizing/cost"
+	"github.com/llmctl/llmctl/sizing/shape"
+)
+
+// Compute plans for a request. An error is bad input and names the field and
+// its value; a request that is well formed but can not be met gives a plan that
+// is not feasible, with reasons.
+func Compute(r Request) (*Plan, error) {
+	s, err := resolve(r)
+	if err != nil {
+		return nil, err
+	}
+	l, err := newLayout(s.model, s.kv, s.inputs.TensorParallel, s.inputs.PipelineParallel, s.inputs.BlockSize)
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{Schema: Schema, Memory: s.plannedMemory(), Assumptions: []Assumption{}, Warnings: []Warning{}}
+	s.fitLength(&p.Memory, l)
+	p.Memory.fill(s, l)
+	m := s.warmMix(p.Memory, l)
+	s.inputs.InputTokens, s.inputs.OutputTokens, s.inputs.PrefixHitRate = tidy(m.input), tidy(m.output), tidy(m.hitRate())
+	p.Memory.MixSequences = mixSequences(p.Memory, l, m)
+	p.Model = s.modelFacts()
+	p.Reasons = s.memoryReasons(p.Memory, l, m)
+	if len(p.Reasons) == 0 {
+		s.plan(p, l, m)
+	} else {
+		p.Reasons = append(p.Reasons, s.nearest(r)...)
+	}
+	p.Feasible = len(p.Reasons) == 0
+	p.Inputs = s.inputs
+	p.Derivation = derive(s, p, l, m)
+	s.addWarnings(p)
+	p.Assumptions = append(p.Assumptions, s.assumptions...)
+	p.Warnings = append(p.Warnings, s.warnings...)
+	return p, nil
+}
+
+// fitLength lowers a max_model_len that nobody asked for to what the pool
+// holds, as the user of an engine that refuses to start would.
+func (s *situation) fitLength(m *Memory, l layout) {
+	if s.lenGiven {
+		return
+	}
+	fits := l.longest(l.blocks(m.KVCacheBytes), s.inputs.MaxModelLen, s.inputs.MaxNumBatchedTokens)
+	if fits > 0 && fits < s.inputs.MaxModelLen {
+		s.warn("max-model-len", "one request of the model's %s tokens does not fit: start the engine with --max-model-len %d or less",
+			units.Count(int64(s.inputs.MaxModelLen)), fits)
+		s.inputs.MaxModelLen = fits
+	}
+	s.assume("max_model_len", fmt.Sprint(s.inputs.MaxModelLen), "--max-model-len")
+}
+
+// warmMix reads the workload with the share of its prefixes that the cache can
+// keep beside the sequences in flight. A cache too small for all prefixes keeps
+// as many as fit into half of it.
+func (s *situation) warmMix(m Memory, l layout) mix {
+	resident := 1.0
+	if w := s.workload.Prefix; w.Groups > 0 && m.KVCacheBlocks > 0 {
+		need := float64(w.Groups) * (l.average(float64(w.Tokens)))
+		resident = min(1, float64(m.KVCacheBlocks)/2/need)
+	}
+	return newMix(s.workload, s.inputs.BlockSize, resident, s.inputs.MaxModelLen)
+}
+
+// mixSequences is how many decoding sequences of the workload the pool holds on
+// average: shared prefixes are held once per group.
+func mixSequences(m Memory, l layout, x mix) float64 {
+	blocks := float64(m.KVCacheBlocks)
+	own := l.average(x.context())
+	if x.cached > 0 {
+		prefix := l.average(x.cached)
+		blocks -= min(blocks/2, float64(x.groups)*prefix)
+		own -= prefix
+	}
+	return blocks / max(1, own)
+}
+
+func (s *situation) modelFacts() ModelFacts {
+	p := shape.CountParameters(s.model)
+	f := ModelFacts{
+		Parameters:              p.Total(),
+		ActiveParameters:        p.Active(),
+		KVBytesPerToken:         shape.KVBytesPerToken(s.model, s.kv, 1),
+		GrowingKVBytesPerToken:  shape.GrowingKVBytesPerToken(s.model, s.kv, 1),
+		KVBytesOfLongestRequest: shape.KVBytes(s.model, s.kv, 1, s.inputs.MaxModelLen),
+	}
+	for _, layer := range s.model.Layers {
+		f.StateBytesPerSequence += int64(layer.Attention.StateBytes)
+	}
+	return f
+}
+
+// newReplica assembles the engine's model for one replica.
+func (s *situation) newReplica(m Memory, x mix) replica {
+	in := s.inputs
+	r := replica{
+		facts:    cost.NewFacts(s.model, s.format, s.kv, in.TensorParallel, in.PipelineParallel),
+		device:   s.device,
+		mix:      x,
+		capacity: min(m.MixSequences, float64(in.MaxNumSeqs), float64(in.MaxNumBatchedTokens)),
+		kvBound:  m.MixSequences <= float64(in.MaxNumSeqs),
+		batched:  float64(in.MaxNumBatchedTokens),
+	}
+	r.constants = cost.ConstantsFor(s.engine, s.device, r.facts.MoE)
+	return newReplica(r)
+}
+
+// plan finds the largest rate, the replicas and the money.
+func (s *situation) plan(p *Plan, l layout, m mix) {
+	r := s.newReplica(p.Memory, m)
+	rate, bound := s.limits.maxRate(r)
+	if rate == 0 && s.sloGiven {
+		p.Reasons = append(p.Reasons, s.sloReason(r, bound))
+		return
+	}
+	if rate == 0 {
+		rate, bound = s.relaxed(r)
+	}
+	if rate == 0 {
+		p.Reasons = append(p.Reasons, fmt.Sprintf("one request at a time is already too much: %s", bound))
+		return
+	}
+	load := planLoad(r, s.inputs, rate)
+	p.Performance = performance(r, load, rate, bound)
+	p.Fleet = load.fleet(s.inputs, m, rate)
+}
+
+// relaxed drops those bounds of a default objective that a lone request
+// already breaks.
+func (s *situation) relaxed(r replica) (rate float64, bound string) {
+	idle := r.at(idleRate)
+	l := s.limits
+	for _, c := range []struct {
+		name  string
+		bound *float64
+		best  float64
+	}{
+		{"TTFT", &l.ttft, idle.ttftQuantile(l.quantile)},
+		{"TPOT", &l.tpot, idle.tpotQuantile(r, l.quantile)},
+		{"E2E", &l.e2e, idle.e2eQuantile(r, l.quantile)},
+	} {
+		if *c.bound > 0 && c.best > *c.bound {
+			s.warn("default-slo", "the default %s bound of %s can not hold here: a lone request takes %s at p%g; the plan leaves it out",
+				c.name, units.Seconds(*c.bound), units.Seconds(c.best), l.quantile*100)
+			*c.bound = 0
+		}
+	}
+	s.limits = l
+	return l.maxRate(r)
+}
+
+func performance(r replica, l load, maxRate float64, bound string) *Performance {
+	s := l.operating
+	return &Performance{
+		RPS:              l.rate,
+		TTFT:             Quantiles{s.ttft(), s.ttftQuantile(0.5), s.ttftQuantile(0.99)},
+		TPOT:             Quantiles{s.step, s.tpotQuantile(r, 0.5), s.tpotQuantile(r, 0.99)},
+		E2E:              Quantiles{s.e2e(r), s.e2eQuantile(r, 0.5), s.e2eQuantile(r, 0.99)},
+		Batch:            s.batch * math.Max(1, float64(r.facts.Pipeline)),
+		PrefillTokensPS:  l.rate * (r.mix.input - r.mix.cached),
+		OutputTokensPS:   l.rate * r.mix.output,
+		MaxRPS:           maxRate,
+		Bound:            bound,
+		DominantTerm:     s.decode.Bound(),
+		RooflineFraction: s.decode.Limit / s.decode.Seconds,
+		StepLimit:        s.decode.Limit,
+		Error:            ModelError{r.constants.Error, r.constants.Source},
+	}
+}
+
+// tidy drops the digits that are rounding alone.
+func tidy(v float64) float64 { return math.Round(v*1e6) / 1e6 }

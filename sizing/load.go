@@ -1,0 +1,196 @@
+package sizing
+
+import (
+	"math"
+
+	"github.com/llmctl/llmctl/profiles"
+	"github.com/llmctl/llmctl/sizing/cost"
+)
+
+// replica is one engine under a stationary stream of requests. A pipeline of p
+// stages works on p batches at once: each is modeled as an engine of its own
+// with a p-th of the load and of the capacity, whose steps take the way through
+// all stages.
+type replica struct {
+	facts     cost.Facts
+	device    *profiles.Accelerator
+	constants cost.Constants
+	mix       mix
+	work      []float64 // prefill work per input point
+
+	capacity float64 // sequences at once, by cache and by max_num_seqs
+	kvBound  bool    // the cache is what limits capacity
+	batched  float64 // token budget of a step
+}
+
+// state is the engine at one rate, all times in seconds.
+//
+// Decode: with B sequences a step without prefill takes D(B). Prefill work w
+// per request is spread over the steps, so that the mean step takes
+// T = D(B) + λ·w·T, and by Little's law B = λ·output·T. The smallest solution is
+// found by iteration from B = 0.
+//
+// First token: prompts queue for the token budget. A prompt of u uncached
+// tokens occupies the engine for w(u) and its share u/(budget − B) of a step,
+// which gives a queue M/G/1 with utilization ρ and mean wait
+// λ·E[S²] / (2·(1 − ρ)) (Pollaczek–Khinchine); the wait's tail is taken as
+// exponential with weight ρ. To it add the rest of the running step, D/2, and
+// the prompt's own steps.
+type state struct {
+	rate   float64 // per pipeline batch
+	batch  float64
+	decode cost.Step
+	step   float64 // T, the mean TPOT
+	stable bool
+	full   bool // the batch does not fit with its fluctuation
+
+	own      []float64 // time to first token without queueing, per input point
+	busy     float64   // ρ
+	waitMean float64   // of those that wait
+	workMean float64   // w
+	workVar  float64   // E[w²]
+}
+
+// spread is how many standard deviations above the mean the batch must fit:
+// the 99th percentile of a normal distribution.
+const spread = 2.326
+
+// at computes the state at a rate of requests per second.
+func (r replica) at(rate float64) state {
+	pipeline := float64(r.facts.Pipeline)
+	s := state{rate: rate / pipeline}
+	capacity := r.capacity / pipeline
+	for _, w := range r.work {
+		s.workMean += w / inputPoints
+		s.workVar += w * w / inputPoints
+	}
+	if s.rate*s.workMean >= 1 {
+		return s
+	}
+	s.solveBatch(r, capacity)
+	if s.batch > capacity {
+		return s
+	}
+	s.full = s.batch+spread*math.Sqrt(s.batch) > capacity
+	s.queuePrompts(r)
+	s.stable = s.busy < 1
+	return s
+}
+
+// newReplica computes what the uncached part of each prompt adds to steps.
+func newReplica(r replica) replica {
+	r.work = make([]float64, len(r.mix.inputs))
+	for i, p := range r.mix.inputs {
+		r.work[i] = cost.Marginal(r.facts, r.device, r.constants, cost.Prefill{Tokens: p.tokens - p.cached, Context: p.cached, Final: true})
+	}
+	return r
+}
+
+// solveBatch iterates B = λ·output·D(B)/(1 − λ·w). D grows with B, so that the
+// iteration grows towards the smallest solution, or past the capacity.
+func (s *state) solveBatch(r replica, capacity float64) {
+	for range 10_000 {
+		s.decode = r.decodeStep(s.batch)
+		s.step = s.decode.Seconds / (1 - s.rate*s.workMean)
+		next := s.rate * r.mix.output * s.step
+		done := next-s.batch < 1e-9*max(1, next)
+		s.batch = next
+		if done || next > capacity {
+			return
+		}
+	}
+}
+
+// decodeStep is a step of n sequences, of at least one: a lone sequence has a
+// step to itself.
+func (r replica) decodeStep(n float64) cost.Step {
+	return cost.StepTime(r.facts, r.device, r.constants, cost.Batch{Decode: []cost.Decode{{Sequences: max(1, n), Context: r.mix.context()}}})
+}
+
+// queuePrompts fills in the queue for prefill.
+func (s *state) queuePrompts(r replica) {
+	budget := max(1, r.batched-s.batch)
+	service, square := 0.0, 0.0
+	s.own = make([]float64, len(r.mix.inputs))
+	for i, p := range r.mix.inputs {
+		w, tokens := r.work[i], p.tokens-p.cached
+		occupied := w + s.decode.Seconds*tokens/budget
+		service += occupied / inputPoints
+		square += occupied * occupied / inputPoints
+		s.own[i] = s.decode.Seconds/2 + w + s.decode.Seconds*math.Ceil(tokens/budget)
+	}
+	s.busy = s.rate * service
+	if s.busy < 1 {
+		s.waitMean = square / (2 * service * (1 - s.busy))
+	}
+}
+
+// ttft returns the mean time to first token.
+func (s state) ttft() float64 {
+	sum := 0.0
+	for _, t := range s.own {
+		sum += t / float64(len(s.own))
+	}
+	return sum + s.busy*s.waitMean
+}
+
+// ttftQuantile inverts the distribution: the mixture over prompt lengths of
+// their own time plus an exponential wait with weight ρ.
+func (s state) ttftQuantile(p float64) float64 {
+	below := func(t float64) float64 {
+		sum := 0.0
+		for _, own := range s.own {
+			if t >= own {
+				sum += 1 - s.busy*math.Exp(-(t-own)/max(s.waitMean, 1e-12))
+			}
+		}
+		return sum / float64(len(s.own))
+	}
+	low, high := 0.0, s.own[len(s.own)-1]
+	for below(high) < p && high < 1e6 {
+		high *= 2
+	}
+	for range 50 {
+		middle := (low + high) / 2
+		if below(middle) < p {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return high
+}
+
+// tpotQuantile takes the two ways in which the luck of a request differs, as
+// independent normal deviations: the batch that it met (Poisson, so its
+// deviation is √B) and the prompts that arrived during its life (a compound
+// Poisson sum over the median output's duration, spread over its tokens).
+func (s state) tpotQuantile(r replica, p float64) float64 {
+	z := normalQuantile(p)
+	if z <= 0 {
+		return s.step
+	}
+	larger := r.decodeStep(s.batch+z*math.Sqrt(s.batch)).Seconds / (1 - s.rate*s.workMean)
+	output := max(2, r.mix.medianOutput)
+	prompts := z * math.Sqrt(s.rate*output*s.step*s.workVar) / output
+	return s.step + math.Hypot(max(0, larger-s.step), prompts)
+}
+
+// e2e is the mean end-to-end latency.
+func (s state) e2e(r replica) float64 { return s.ttft() + s.step*(r.mix.output-1) }
+
+// e2eQuantile takes the first token's time and the number of tokens as
+// independent.
+func (s state) e2eQuantile(r replica, p float64) float64 {
+	firsts := make([]float64, 0, 32)
+	for i := range cap(firsts) {
+		firsts = append(firsts, s.ttftQuantile((float64(i)+0.5)/float64(cap(firsts))))
+	}
+	values := make([]float64, 0, len(firsts)*outputPoints)
+	for _, first := range firsts {
+		for _, tokens := range r.mix.outputs {
+			values = append(values, first+s.step*(tokens-1))
+		}
+	}
+	return sampleQuantile(values, p)
+}

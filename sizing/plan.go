@@ -1,0 +1,150 @@
+package sizing
+
+// Schema is the version of a plan's JSON.
+const Schema = "llmctl/plan/v1"
+
+// Plan is the answer. Its JSON is llmctl/plan/v1: SI units in the keys, absent
+// values left out.
+type Plan struct {
+	Schema      string       `json:"schema"`
+	Feasible    bool         `json:"feasible"`
+	Reasons     []string     `json:"reasons,omitempty"` // why not, and the nearest that is
+	Inputs      Inputs       `json:"inputs"`
+	Model       ModelFacts   `json:"model"`
+	Memory      Memory       `json:"memory"`
+	Performance *Performance `json:"performance,omitempty"`
+	Fleet       *Fleet       `json:"plan,omitempty"`
+	Derivation  []Derivation `json:"derivation"`
+	Assumptions []Assumption `json:"assumptions"`
+	Warnings    []Warning    `json:"warnings"`
+}
+
+// Inputs are all values that the plan rests on, defaults included.
+type Inputs struct {
+	Model                 string  `json:"model"`
+	Accelerator           string  `json:"accelerator"`
+	Engine                string  `json:"engine"`
+	TensorParallel        int     `json:"tensor_parallel"`
+	PipelineParallel      int     `json:"pipeline_parallel"`
+	WeightDType           string  `json:"weight_dtype"`
+	KVDType               string  `json:"kv_dtype"`
+	RPS                   float64 `json:"rps,omitempty"`
+	Concurrency           int     `json:"concurrency,omitempty"`
+	Workload              string  `json:"workload"`
+	InputTokens           float64 `json:"input_tokens"`  // mean
+	OutputTokens          float64 `json:"output_tokens"` // mean
+	PrefixHitRate         float64 `json:"prefix_hit_rate"`
+	GPUMemoryUtilization  float64 `json:"gpu_memory_utilization"`
+	BlockSize             int     `json:"block_size"`
+	MaxModelLen           int     `json:"max_model_len"`
+	MaxNumSeqs            int     `json:"max_num_seqs"`
+	MaxNumBatchedTokens   int     `json:"max_num_batched_tokens"`
+	SLO                   SLO     `json:"slo"`
+	TargetUtilization     float64 `json:"target_utilization"`
+	USDPerAcceleratorHour float64 `json:"usd_per_accelerator_hour,omitempty"`
+	PriceSource           string  `json:"price_source,omitempty"`
+	PriceDate             string  `json:"price_date,omitempty"`
+}
+
+// SLO is the objective that the plan is made for, in seconds.
+type SLO struct {
+	TTFT       float64 `json:"ttft_s,omitempty"`
+	TPOT       float64 `json:"tpot_s,omitempty"`
+	E2E        float64 `json:"e2e_s,omitempty"`
+	Attainment float64 `json:"attainment"`
+	Given      bool    `json:"given"` // by the user, so that missing it is a failure
+}
+
+// ModelFacts are sizes of the whole model.
+type ModelFacts struct {
+	Parameters              int64 `json:"parameters"`
+	ActiveParameters        int64 `json:"active_parameters"`
+	KVBytesPerToken         int64 `json:"kv_bytes_per_token"`                  // of all layers
+	GrowingKVBytesPerToken  int64 `json:"kv_bytes_per_token_beyond_window"`    // of layers without a window
+	StateBytesPerSequence   int64 `json:"state_bytes_per_sequence,omitempty"`  // of linear attention
+	KVBytesOfLongestRequest int64 `json:"kv_bytes_at_max_model_len,omitempty"` // windows applied
+}
+
+// Memory is the budget of one accelerator; tokens and concurrency are those of
+// a replica, as the engine logs them.
+type Memory struct {
+	TotalBytes      int64   `json:"total_bytes"`
+	WeightsBytes    int64   `json:"weights_bytes"`
+	ActivationBytes int64   `json:"activation_bytes,omitempty"`
+	NonTorchBytes   int64   `json:"non_torch_bytes,omitempty"`
+	CUDAGraphBytes  int64   `json:"cuda_graph_bytes,omitempty"`
+	ReserveBytes    int64   `json:"reserve_bytes,omitempty"`
+	KVCacheBytes    int64   `json:"kv_cache_bytes"`                 // negative: so much is missing
+	ErrorBytes      int64   `json:"kv_cache_error_bytes,omitempty"` // typical distance of the pool from engine logs
+	KVCacheBlocks   int64   `json:"kv_cache_blocks"`
+	KVCacheTokens   int64   `json:"kv_cache_tokens"`
+	MaxConcurrency  float64 `json:"max_concurrency"` // requests of max_model_len
+	MixSequences    float64 `json:"mix_sequences"`   // requests of the workload, on average, at once
+	Given           bool    `json:"kv_cache_given,omitempty"`
+}
+
+// Performance is that of one replica at the planned load.
+type Performance struct {
+	RPS              float64    `json:"rps"`
+	TTFT             Quantiles  `json:"ttft_s"`
+	TPOT             Quantiles  `json:"tpot_s"`
+	E2E              Quantiles  `json:"e2e_s"`
+	Batch            float64    `json:"batch"` // sequences in decode, mean
+	PrefillTokensPS  float64    `json:"prefill_tokens_per_s"`
+	OutputTokensPS   float64    `json:"output_tokens_per_s"`
+	MaxRPS           float64    `json:"max_rps"` // largest rate that meets the objective
+	Bound            string     `json:"bound"`   // what stops a higher rate
+	DominantTerm     string     `json:"dominant_term"`
+	RooflineFraction float64    `json:"roofline_fraction"` // ideal time of the decode step over predicted
+	StepLimit        float64    `json:"step_limit_s"`      // roofline limit of the decode step
+	Error            ModelError `json:"error"`
+}
+
+// Quantiles of a time in seconds.
+type Quantiles struct {
+	Mean float64 `json:"mean"`
+	P50  float64 `json:"p50"`
+	P99  float64 `json:"p99"`
+}
+
+// ModelError is how far off the step model was on runs that it was not fitted
+// to: the mean absolute error relative to the measured time.
+type ModelError struct {
+	Relative float64 `json:"relative"`
+	Source   string  `json:"source"`
+}
+
+// Fleet is what to buy.
+type Fleet struct {
+	Replicas     int     `json:"replicas"`
+	Accelerators int     `json:"accelerators"`
+	Utilization  float64 `json:"utilization"` // of the largest rate
+	RPS          float64 `json:"rps"`
+	USDPerHour   float64 `json:"usd_per_hour,omitempty"`
+	USDPer1MIn   float64 `json:"usd_per_1m_input_tokens,omitempty"`
+	USDPer1MOut  float64 `json:"usd_per_1m_output_tokens,omitempty"`
+	USDPer1M     float64 `json:"usd_per_1m_total_tokens,omitempty"`
+}
+
+// Derivation is how one number was reached, fit to be read aloud.
+type Derivation struct {
+	Name        string  `json:"name"`
+	Formula     string  `json:"formula"`
+	Substituted string  `json:"substituted"`
+	Value       float64 `json:"value"`
+	Unit        string  `json:"unit"`
+	Source      string  `json:"source"`
+}
+
+// Assumption is a default that shaped the answer, and the flag that changes it.
+type Assumption struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	Flag  string `json:"flag"`
+}
+
+// Warning is something to know before believing the plan.
+type Warning struct {
+	Code string `json:"code"`
+	Text string `json:"text"`
+}

@@ -1,0 +1,321 @@
+package sizing
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/llmctl/llmctl/internal/units"
+	"github.com/llmctl/llmctl/profiles"
+	"github.com/llmctl/llmctl/sizing/shape"
+)
+
+// DefaultAccelerator is planned for when nothing is said.
+const DefaultAccelerator = "h100-sxm-80gb"
+
+// DefaultTargetUtilization is the share of a replica's largest rate that it is
+// loaded with, so that peaks inside of the mean find room.
+const DefaultTargetUtilization = 0.8
+
+// Request is what to plan for: a scenario, and settings of the engine that are
+// no part of one. Zero fields take defaults, each of which is listed in
+// Plan.Assumptions with the flag that changes it. An SLO in the scenario counts
+// as given by the user; without one the workload's default is reported, and
+// does not make a plan infeasible.
+type Request struct {
+	Scenario profiles.Scenario
+
+	WeightDType          string  // bf16, fp8, int4, …; the model's own when empty
+	KVDType              string  // bf16, fp16, fp32, fp8; that of the activations when empty
+	GPUMemoryUtilization float64 // 0..1
+	BlockSize            int     // tokens
+	MaxModelLen          int     // tokens
+	MaxNumSeqs           int
+	MaxNumBatchedTokens  int
+	KVCacheMemory        int64   // bytes per accelerator: skips the memory model
+	TargetUtilization    float64 // 0..1
+}
+
+// situation is a request with every default filled in and every name loaded.
+type situation struct {
+	model    *profiles.Model
+	device   *profiles.Accelerator
+	engine   *profiles.Engine
+	workload profiles.Workload
+	format   shape.Format
+	kv       shape.DType
+	limits   limits
+	sloGiven bool
+	lenGiven bool
+	kvGiven  int64
+
+	inputs      Inputs
+	assumptions []Assumption
+	warnings    []Warning
+}
+
+func (s *situation) assume(name, value, flag string) {
+	s.assumptions = append(s.assumptions, Assumption{name, value, flag})
+}
+
+func (s *situation) warn(code, format string, args ...any) {
+	s.warnings = append(s.warnings, Warning{code, fmt.Sprintf(format, args...)})
+}
+
+// resolve loads what the request names and fills in the defaults. Its errors
+// are bad input: they name the field and the value.
+func resolve(r Request) (*situation, error) {
+	s := &situation{}
+	for _, step := range []func(Request) error{
+		s.resolveHardware, s.resolveParallel, s.resolveFormats, s.resolveLimits, s.resolveWorkload, s.resolveSLO, s.resolvePrice,
+	} {
+		if err := step(r); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func (s *situation) resolveHardware(r Request) (err error) {
+	if r.Scenario.Model == "" {
+		return fmt.Errorf("--model is missing, expected a name such as llama-3.1-8b, a config.json or a folder with one")
+	}
+	if s.model, err = profiles.LoadModel(r.Scenario.Model); err != nil {
+		return err
+	}
+	accelerator, engine := r.Scenario.Accelerator, r.Scenario.Engine
+	if accelerator == "" {
+		accelerator = DefaultAccelerator
+		s.assume("accelerator", accelerator, "--accelerator")
+	}
+	if s.device, err = profiles.LoadAccelerator(accelerator); err != nil {
+		return err
+	}
+	if s.device.BF16FlopsPerS == 0 {
+		return fmt.Errorf("accelerator %s has no bf16 rate in the data, which a forecast needs", s.device.Name)
+	}
+	if engine == "" {
+		engine = profiles.DefaultEngine
+	}
+	if s.engine, err = profiles.LoadEngine(engine); err != nil {
+		return err
+	}
+	if r.Scenario.Engine == "" {
+		s.assume("engine", s.engine.String(), "--engine")
+	}
+	s.inputs.Model, s.inputs.Accelerator, s.inputs.Engine = s.model.Name, s.device.Name, s.engine.String()
+	return nil
+}
+
+func (s *situation) resolveParallel(r Request) error {
+	p := r.Scenario.Parallel
+	if err := p.Validate(); err != nil {
+		return err
+	}
+	if p.Expert > 1 || p.Data > 1 {
+		return fmt.Errorf("expert parallel %d and data parallel %d are not planned: replicas stand for data parallelism", p.Expert, p.Data)
+	}
+	s.inputs.TensorParallel, s.inputs.PipelineParallel = max(1, p.Tensor), max(1, p.Pipeline)
+	if p.Tensor == 0 {
+		s.assume("tensor parallel", "1", "--tp")
+	}
+	if p.Pipeline == 0 {
+		s.assume("pipeline parallel", "1", "--pp")
+	}
+	return checkParallel(s.model, s.inputs.TensorParallel, s.inputs.PipelineParallel)
+}
+
+func (s *situation) resolveFormats(r Request) error {
+	s.format = shape.FormatOf(s.model)
+	if s.format.Base == shape.FP32 && s.engine.CastsFP32 {
+		s.format.Base = shape.BF16
+	}
+	if r.WeightDType != "" {
+		q, err := profiles.ParseWeightFormat(r.WeightDType)
+		if err != nil {
+			return fmt.Errorf("--weight-dtype: %w", err)
+		}
+		// A file in the wanted format knows its groups and exceptions best.
+		if q.Method != s.model.Quantization.Method {
+			s.format.Quantization = q
+		}
+		if d, err := shape.ParseDType(r.WeightDType); err == nil && d != shape.FP8 {
+			s.format = shape.Format{Base: d}
+		}
+	} else {
+		s.assume("weight dtype", s.format.String(), "--weight-dtype")
+	}
+	s.kv = s.format.Base
+	if r.KVDType != "" && r.KVDType != "auto" {
+		d, err := shape.ParseDType(r.KVDType)
+		if err != nil {
+			return fmt.Errorf("--kv-dtype: %w", err)
+		}
+		s.kv = d
+	} else {
+		s.assume("KV dtype", string(s.kv), "--kv-dtype")
+	}
+	s.inputs.WeightDType, s.inputs.KVDType = s.format.String(), string(s.kv)
+	if s.model.Vision {
+		s.warn("vision-tower", "the weights of %s's vision tower are not counted; they take 1 to 6%% of the language model's", s.model.Name)
+	}
+	return nil
+}
+
+func (s *situation) resolveLimits(r Request) error {
+	defaults := s.engine.Limits(s.device)
+	in := &s.inputs
+	if err := fraction("--gpu-memory-utilization", r.GPUMemoryUtilization); err != nil {
+		return err
+	}
+	if err := fraction("--target-utilization", r.TargetUtilization); err != nil {
+		return err
+	}
+	if r.KVCacheMemory < 0 || r.KVCacheMemory > 1<<50 {
+		return fmt.Errorf("--kv-cache-memory %d is outside 0 to 2^50 bytes", r.KVCacheMemory)
+	}
+	for _, f := range []struct {
+		flag               string
+		value, limit       int
+		fallback           int
+		target             *int
+		name               string
+		silentWhenFallback bool
+	}{
+		{"--block-size", r.BlockSize, 1 << 20, s.engine.BlockSize, &in.BlockSize, "block size", false},
+		{"--max-num-seqs", r.MaxNumSeqs, 1 << 20, defaults.MaxSeqs, &in.MaxNumSeqs, "max_num_seqs", false},
+		{"--max-num-batched-tokens", r.MaxNumBatchedTokens, 1 << 24, defaults.MaxBatchedTokens, &in.MaxNumBatchedTokens, "max_num_batched_tokens", false},
+		{"--max-model-len", r.MaxModelLen, 1 << 31, s.model.MaxPositions, &in.MaxModelLen, "max_model_len", true},
+	} {
+		if f.value < 0 || f.value > f.limit {
+			return fmt.Errorf("%s %d is outside 1 to %d", f.flag, f.value, f.limit)
+		}
+		if *f.target = f.value; f.value == 0 {
+			*f.target = f.fallback
+			if !f.silentWhenFallback {
+				s.assume(f.name, fmt.Sprint(f.fallback), f.flag)
+			}
+		}
+	}
+	if r.MaxModelLen > s.model.MaxPositions {
+		return fmt.Errorf("--max-model-len %d is above the %d positions of %s", r.MaxModelLen, s.model.MaxPositions, s.model.Name)
+	}
+	s.lenGiven, s.kvGiven = r.MaxModelLen > 0, r.KVCacheMemory
+	in.GPUMemoryUtilization, in.TargetUtilization = r.GPUMemoryUtilization, r.TargetUtilization
+	if r.GPUMemoryUtilization == 0 {
+		in.GPUMemoryUtilization = s.engine.Utilization
+		if s.kvGiven == 0 {
+			s.assume("memory utilization", fmt.Sprintf("%.2f", s.engine.Utilization), "--gpu-memory-utilization")
+		}
+	}
+	if r.TargetUtilization == 0 {
+		in.TargetUtilization = DefaultTargetUtilization
+		s.assume("target utilization", fmt.Sprintf("%.2f", in.TargetUtilization), "--target-utilization")
+	}
+	return nil
+}
+
+// fraction checks a share of 1; 0 means not said.
+func fraction(flag string, v float64) error {
+	if math.IsNaN(v) || v < 0 || v > 1 {
+		return fmt.Errorf("%s %v is outside 0 to 1", flag, v)
+	}
+	return nil
+}
+
+// resolveWorkload fills an unsaid workload with chat's. Prompts that the user
+// describes share nothing unless the user says so.
+func (s *situation) resolveWorkload(r Request) error {
+	w := r.Scenario.Workload
+	if err := w.Validate(); err != nil {
+		return fmt.Errorf("workload %w", err)
+	}
+	chat, err := profiles.LoadWorkload("chat")
+	if err != nil {
+		return err
+	}
+	if w.Name == "" {
+		w.Name = "chat"
+		if w.Input.Kind != "" || w.Output.Kind != "" {
+			w.Name = "custom"
+		}
+		s.assume("workload", describeDefault(w.Name), "--workload")
+	}
+	if w.Input.Kind == "" {
+		w.Input = chat.Input
+		if w.Prefix == (profiles.Prefix{}) {
+			w.Prefix = chat.Prefix
+			s.assume("shared prefix", w.Prefix.String(), "--prefix")
+		}
+		s.assume("input tokens", w.Input.String(), "--isl")
+	}
+	if w.Output.Kind == "" {
+		w.Output = chat.Output
+		s.assume("output tokens", w.Output.String(), "--osl")
+	}
+	if w.Arrival.RatePerS == 0 && w.Arrival.Concurrency == 0 {
+		s.assume("load", "one replica at target utilization", "--rps or --concurrency")
+	}
+	s.workload = w
+	s.inputs.Workload, s.inputs.RPS, s.inputs.Concurrency = w.Name, w.Arrival.RatePerS, w.Arrival.Concurrency
+	return nil
+}
+
+func describeDefault(name string) string {
+	if name == "custom" {
+		return "custom, from the lengths given"
+	}
+	return name
+}
+
+// resolveSLO takes the strictest bound of each clause. Classes are not told
+// apart, since a workload does not say how their requests differ.
+func (s *situation) resolveSLO(r Request) error {
+	slos := r.Scenario.SLO
+	s.sloGiven = len(slos) > 0
+	if !s.sloGiven {
+		slos = []profiles.SLO{profiles.DefaultSLO(s.workload.Name)}
+		s.assume("SLO", slos[0].String(), "--slo")
+	}
+	l := limits{}
+	for _, slo := range slos {
+		if err := slo.Validate(); err != nil {
+			return fmt.Errorf("--slo: %w", err)
+		}
+		l.ttft, l.tpot, l.e2e = stricter(l.ttft, slo.TTFT), stricter(l.tpot, slo.TPOT), stricter(l.e2e, slo.E2E)
+		l.ttft = stricter(l.ttft, slo.TTFO)
+		l.quantile = max(l.quantile, slo.Target())
+		if slo.Class != "" {
+			s.warn("slo-class", "the SLO of class %s is applied to all requests", slo.Class)
+		}
+	}
+	// A share of all requests can not be promised for a random queue.
+	l.quantile = min(l.quantile, 0.9999)
+	s.limits = l
+	s.inputs.SLO = SLO{TTFT: l.ttft, TPOT: l.tpot, E2E: l.e2e, Attainment: l.quantile, Given: s.sloGiven}
+	return nil
+}
+
+func stricter(bound float64, d time.Duration) float64 {
+	if d == 0 || bound > 0 && bound <= d.Seconds() {
+		return bound
+	}
+	return d.Seconds()
+}
+
+func (s *situation) resolvePrice(r Request) error {
+	in := &s.inputs
+	price := r.Scenario.Price.USDPerAcceleratorHour
+	switch {
+	case math.IsNaN(price) || price < 0 || price > 1e6:
+		return fmt.Errorf("--price %v is outside 0 to 1,000,000 $ per accelerator and hour", price)
+	case price > 0:
+		in.USDPerAcceleratorHour, in.PriceSource = price, "given"
+	case s.device.USDPerHour > 0:
+		in.USDPerAcceleratorHour, in.PriceSource, in.PriceDate = s.device.USDPerHour, s.device.PriceSource, s.device.PriceDate
+		s.assume("price", fmt.Sprintf("$%s per accelerator and hour, %s", units.Number(s.device.USDPerHour), in.PriceDate), "--price")
+	default:
+		s.warn("no-price", "no price is known for %s: give one with --price", s.device.Name)
+	}
+	return nil
+}
