@@ -42,10 +42,9 @@ func softmax(s []float32) {
 	for _, x := range s {
 		top = max(top, x)
 	}
+	model.ExpAll(s, s, top, 1)
 	sum := float32(0)
-	for i, x := range s {
-		e := model.Exp(x - top)
-		s[i] = e
+	for _, e := range s {
 		sum += e
 	}
 	inverse := 1 / sum

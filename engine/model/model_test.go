@@ -149,3 +149,34 @@ func TestExpIsAccurate(t *testing.T) {
 		t.Errorf("Exp(NaN) = %v", got)
 	}
 }
+
+// TestExpAllIsExp compares the vector kernel with the scalar, to the bit.
+func TestExpAllIsExp(t *testing.T) {
+	for _, scale := range []float32{1, 0.5, 1.7} {
+		for n := range 40 {
+			top := float32(3.25)
+			x := make([]float32, n)
+			for i := range x {
+				x[i] = top - float32(i*i*n)*0.0173
+			}
+			if n > 3 {
+				x[0], x[1], x[2] = float32(math.Inf(-1)), top, top+expLowest
+			}
+			got := make([]float32, n)
+			ExpAll(got, x, top, scale)
+			for i := range x {
+				want := Exp(float32((x[i] - top) * scale))
+				if math.Float32bits(got[i]) != math.Float32bits(want) {
+					t.Fatalf("element %d of %d, scale %v: e^%v is %v, want %v", i, n, scale, (x[i]-top)*scale, got[i], want)
+				}
+			}
+		}
+	}
+	for x := float32(-90); x <= 0; x += 0.0113 {
+		v := [8]float32{x, x, x, x, x, x, x, x}
+		ExpAll(v[:], v[:], 0, 1)
+		if math.Float32bits(v[5]) != math.Float32bits(Exp(x)) {
+			t.Fatalf("e^%v is %v, want %v", x, v[5], Exp(x))
+		}
+	}
+}
