@@ -59,7 +59,11 @@ func DefaultLimits(maxPositions int) sched.Config {
 // withDefaults fills what is zero and checks the rest.
 func (c Config) withDefaults() (Config, model.Shape, error) {
 	if len(c.Model.Layers) == 0 && c.Model.Name == "" {
-		c.Model = model.Builtin()
+		builtin, err := profiles.LoadModel(profiles.BuiltinModel)
+		if err != nil {
+			return c, model.Shape{}, err
+		}
+		c.Model = *builtin
 	}
 	shape, err := model.ShapeOf(c.Model)
 	if err != nil {

@@ -8,7 +8,10 @@ import (
 )
 
 // cache is the paged KV memory. K and V of one block, layer and KV head are
-// contiguous: [block][kv head][position in block][head dim].
+// contiguous. V is [block][kv head][position in block][head dim]; K is transposed
+// to [block][kv head][head dim][position in block], so that both products of
+// attention run over contiguous outputs: scores of successive positions, and
+// successive elements of the result.
 type cache struct {
 	blockSize int
 	blocks    int
@@ -34,11 +37,13 @@ func (c *cache) at(block kv.Block, head int) int {
 
 // write stores one token's K and V, [kv head][head dim] each.
 func (c *cache) write(layer int, table []kv.Block, position int, key, value []float32) {
-	block, offset := table[position/c.blockSize], position%c.blockSize*c.dim
+	block, offset := table[position/c.blockSize], position%c.blockSize
 	for h := range c.heads {
-		to := c.at(block, h) + offset
-		copy(c.keys[layer][to:], key[h*c.dim:(h+1)*c.dim])
-		copy(c.values[layer][to:], value[h*c.dim:(h+1)*c.dim])
+		keys := c.keys[layer][c.at(block, h):][:c.blockSize*c.dim]
+		for d, k := range key[h*c.dim : (h+1)*c.dim] {
+			keys[d*c.blockSize+offset] = k
+		}
+		copy(c.values[layer][c.at(block, h)+offset*c.dim:], value[h*c.dim:(h+1)*c.dim])
 	}
 }
 

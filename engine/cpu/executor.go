@@ -5,6 +5,7 @@ import (
 	"math"
 	"runtime"
 
+	"github.com/llmctl/llmctl/engine/kv"
 	"github.com/llmctl/llmctl/engine/model"
 )
 
@@ -19,6 +20,7 @@ type Config struct {
 // Executor runs steps of a model. It is used by one goroutine at a time.
 type Executor struct {
 	weights *model.Weights
+	packed  packed
 	cache   *cache
 	rotary  rotary
 	limit   int // positions
@@ -63,6 +65,7 @@ func New(w *model.Weights, c Config) (*Executor, error) {
 	}
 	e := &Executor{
 		weights: w,
+		packed:  packAll(w),
 		cache:   newCache(w.Shape, c.Blocks, c.BlockSize),
 		rotary:  newRotary(w.Shape, c.MaxPositions),
 		limit:   c.MaxPositions,
@@ -70,7 +73,7 @@ func New(w *model.Weights, c Config) (*Executor, error) {
 		scratch: make([]scratch, c.Workers),
 	}
 	for i := range e.scratch {
-		e.scratch[i] = newScratch(w.Shape, c.MaxPositions)
+		e.scratch[i] = newScratch(w.Shape, kv.BlocksFor(c.MaxPositions, c.BlockSize)*c.BlockSize)
 	}
 	e.phases.begin, e.phases.layer, e.phases.head = e.beginTile, e.layerTile, e.sampleTile
 	return e, nil

@@ -20,7 +20,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func builtin(t testing.TB) *model.Weights {
 	t.Helper()
-	shape, err := model.ShapeOf(model.Builtin())
+	m, err := profiles.LoadModel(profiles.BuiltinModel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shape, err := model.ShapeOf(*m)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,18 +13,18 @@ type scratch struct {
 	wide    []float32 // [tile][queries + 2·keys], then [tile][hidden]
 	gateUp  []float32 // [tile][2·intermediate]
 	gated   []float32 // [tile][intermediate]
-	scores  []float32 // attention scores of two heads
+	scores  []float32 // attention scores of one head
 	logits  []float32 // [head tile][vocab]
 	sampler model.Sampler
 }
 
-func newScratch(s model.Shape, positions int) scratch {
+func newScratch(s model.Shape, scores int) scratch {
 	return scratch{
 		norm:   make([]float32, maxTile*s.Hidden),
 		wide:   make([]float32, maxTile*max(s.Queries()+2*s.Keys(), s.Hidden)),
 		gateUp: make([]float32, maxTile*2*s.Intermediate),
 		gated:  make([]float32, maxTile*s.Intermediate),
-		scores: make([]float32, 2*positions),
+		scores: make([]float32, scores),
 		logits: make([]float32, maxHeadTile*s.Vocab),
 	}
 }
@@ -58,15 +58,15 @@ func (e *Executor) span(tile int) (first, last int) {
 // the cache.
 func (e *Executor) project(worker, layer, first, last int) {
 	w, s := e.weights, &e.scratch[worker]
-	l := &w.Layers[layer]
+	l, p := &w.Layers[layer], &e.packed.layers[layer]
 	rows, queries, keys := last-first, w.Queries(), w.Keys()
-	width := queries + 2*keys
+	span := queries + 2*keys
 	e.normalize(s.norm, l.AttentionNorm, first, last)
-	matmul(s.wide, s.norm, l.QKV, rows, w.Hidden, width)
+	p.qkv.multiply(s.wide, s.norm, rows)
 	scale := scoreScale(w.Shape)
 	for i := range rows {
 		r := e.rows[first+i]
-		qkv := s.wide[i*width:][:width]
+		qkv := s.wide[i*span:][:span]
 		e.rotary.rotate(qkv[:queries+keys], r.position)
 		q := e.q[(first+i)*queries:][:queries]
 		for j, v := range qkv[:queries] {
@@ -85,22 +85,22 @@ func (e *Executor) mix(worker, layer, first, last int) {
 		r := e.rows[first+i]
 		e.cache.attend(q[i*queries:][:queries], layer, r.sequence.Blocks, r.position, w.Heads/w.KVHeads, s.scores)
 	}
-	matmul(s.wide, q, w.Layers[layer].Output, rows, queries, w.Hidden)
+	e.packed.layers[layer].output.multiply(s.wide, q, rows)
 	add(e.x[first*w.Hidden:last*w.Hidden], s.wide)
 }
 
 // feedForward adds the MLP's output to the residual stream.
 func (e *Executor) feedForward(worker, layer, first, last int) {
 	w, s := e.weights, &e.scratch[worker]
-	l := &w.Layers[layer]
+	l, p := &w.Layers[layer], &e.packed.layers[layer]
 	rows, n := last-first, w.Intermediate
 	e.normalize(s.norm, l.MLPNorm, first, last)
-	matmul(s.gateUp, s.norm, l.GateUp, rows, w.Hidden, 2*n)
+	p.gateUp.multiply(s.gateUp, s.norm, rows)
 	for i := range rows {
 		both := s.gateUp[i*2*n:][:2*n]
 		swiglu(s.gated[i*n:], both[:n], both[n:])
 	}
-	matmul(s.wide, s.gated, l.Down, rows, n, w.Hidden)
+	p.down.multiply(s.wide, s.gated, rows)
 	add(e.x[first*w.Hidden:last*w.Hidden], s.wide)
 }
 
@@ -119,7 +119,7 @@ func (e *Executor) sampleTile(worker, tile int) {
 	for i, r := range rows {
 		rmsNorm(s.norm[i*w.Hidden:], e.x[r*w.Hidden:][:w.Hidden], w.FinalNorm, w.NormEpsilon)
 	}
-	matmul(s.logits, s.norm, w.Head, len(rows), w.Hidden, w.Vocab)
+	e.packed.head.multiply(s.logits, s.norm, len(rows))
 	for i, r := range rows {
 		logits := s.logits[i*w.Vocab:][:w.Vocab]
 		if w.Offsets != nil {

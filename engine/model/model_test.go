@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,8 +13,19 @@ import (
 	"github.com/llmctl/llmctl/profiles"
 )
 
+// builtin is a copy of the built-in model's profile that a test may change.
+func builtin(t *testing.T) profiles.Model {
+	t.Helper()
+	m, err := profiles.LoadModel(profiles.BuiltinModel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Layers = slices.Clone(m.Layers)
+	return *m
+}
+
 func TestBuiltinIsAMillionParameters(t *testing.T) {
-	s, err := ShapeOf(Builtin())
+	s, err := ShapeOf(builtin(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +49,7 @@ func TestBuiltinIsAMillionParameters(t *testing.T) {
 // TestWeightsAreTheSameEverywhere pins the synthetic weights: text that was
 // generated anywhere can be generated again.
 func TestWeightsAreTheSameEverywhere(t *testing.T) {
-	s, err := ShapeOf(Builtin())
+	s, err := ShapeOf(builtin(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +72,7 @@ func TestWeightsAreTheSameEverywhere(t *testing.T) {
 }
 
 func TestOnlyReadableTokensAreLeft(t *testing.T) {
-	s, err := ShapeOf(Builtin())
+	s, err := ShapeOf(builtin(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +115,7 @@ func TestShapeOfRefuses(t *testing.T) {
 		{"theta", func(m *profiles.Model) { m.RopeTheta = 0 }, "must be positive"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m := Builtin()
+			m := builtin(t)
 			c.change(&m)
 			_, err := ShapeOf(m)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -135,5 +147,36 @@ func TestExpIsAccurate(t *testing.T) {
 	}
 	if got := Exp(float32(math.NaN())); got == got {
 		t.Errorf("Exp(NaN) = %v", got)
+	}
+}
+
+// TestExpAllIsExp compares the vector kernel with the scalar, to the bit.
+func TestExpAllIsExp(t *testing.T) {
+	for _, scale := range []float32{1, 0.5, 1.7} {
+		for n := range 40 {
+			top := float32(3.25)
+			x := make([]float32, n)
+			for i := range x {
+				x[i] = top - float32(i*i*n)*0.0173
+			}
+			if n > 3 {
+				x[0], x[1], x[2] = float32(math.Inf(-1)), top, top+expLowest
+			}
+			got := make([]float32, n)
+			ExpAll(got, x, top, scale)
+			for i := range x {
+				want := Exp(float32((x[i] - top) * scale))
+				if math.Float32bits(got[i]) != math.Float32bits(want) {
+					t.Fatalf("element %d of %d, scale %v: e^%v is %v, want %v", i, n, scale, (x[i]-top)*scale, got[i], want)
+				}
+			}
+		}
+	}
+	for x := float32(-90); x <= 0; x += 0.0113 {
+		v := [8]float32{x, x, x, x, x, x, x, x}
+		ExpAll(v[:], v[:], 0, 1)
+		if math.Float32bits(v[5]) != math.Float32bits(Exp(x)) {
+			t.Fatalf("e^%v is %v, want %v", x, v[5], Exp(x))
+		}
 	}
 }

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"cmp"
 	"math"
 	"slices"
 )
@@ -19,7 +18,11 @@ const greedyBelow = 1e-5
 
 // Sampler picks tokens. It owns scratch memory, so each goroutine needs its
 // own; results do not depend on which one is used.
-type Sampler struct{ kept []candidate }
+type Sampler struct {
+	kept    []candidate
+	spare   []candidate // for sorting
+	weights []float32   // per token
+}
 
 type candidate struct {
 	token  int32
@@ -59,9 +62,9 @@ func largest(logits []float32, forbidden []int32) int32 {
 // keep collects the tokens that pass min-p, in order of their numbers.
 func (s *Sampler) keep(logits []float32, top float32, p Sampling, forbidden []int32) {
 	s.kept = s.kept[:0]
-	inverse := 1 / p.Temperature
-	for token, l := range logits {
-		weight := Exp(float32((l - top) * inverse))
+	s.weights = slices.Grow(s.weights[:0], len(logits))[:len(logits)]
+	ExpAll(s.weights, logits, top, 1/p.Temperature)
+	for token, weight := range s.weights {
 		if weight > 0 && weight >= p.MinP && !slices.Contains(forbidden, int32(token)) {
 			s.kept = append(s.kept, candidate{int32(token), weight})
 		}
@@ -70,9 +73,7 @@ func (s *Sampler) keep(logits []float32, top float32, p Sampling, forbidden []in
 
 // cut applies top-k and top-p. Equal weights rank by token number.
 func (s *Sampler) cut(p Sampling) {
-	slices.SortFunc(s.kept, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.token, b.token))
-	})
+	s.kept, s.spare = sortByWeight(s.kept, s.spare)
 	if p.TopK > 0 && p.TopK < len(s.kept) {
 		s.kept = s.kept[:p.TopK]
 	}

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"testing"
@@ -114,4 +115,21 @@ func BenchmarkSample(b *testing.B) {
 			}
 		})
 	}
+}
+
+func TestSortByWeight(t *testing.T) {
+	var spare []candidate
+	rapid.Check(t, func(t *rapid.T) {
+		weights := rapid.SliceOf(rapid.OneOf(rapid.Float32Range(math.SmallestNonzeroFloat32, 1), rapid.SampledFrom([]float32{1, 0.5, 0.25}))).Draw(t, "weights")
+		var got []candidate
+		for i, w := range weights {
+			got = append(got, candidate{int32(i), w})
+		}
+		want := slices.Clone(got)
+		slices.SortStableFunc(want, func(a, b candidate) int { return cmp.Compare(b.weight, a.weight) })
+		got, spare = sortByWeight(got, spare)
+		if !slices.Equal(got, want) {
+			t.Fatalf("got %v\nwant %v", got, want)
+		}
+	})
 }

@@ -114,22 +114,3 @@ func (s Shape) check() error {
 	}
 	return nil
 }
-
-// Builtin is the model that comes with llmctl: Llama architecture, a million
-// parameters, the vocabulary of package tokenizer. It exists to be served and
-// measured, not to make sense.
-func Builtin() profiles.Model {
-	m := profiles.Model{
-		Name: "builtin", Architecture: "LlamaForCausalLM", Type: "llama",
-		HiddenSize: 128, VocabSize: 2048, MaxPositions: 4096, Heads: 4,
-		TiedEmbeddings: true, NormEpsilon: 1e-5, RopeTheta: 10000, Activation: "silu",
-		EOSTokens: []int{1}, DType: "fp32", Source: "llmctl's own synthetic model",
-	}
-	for range 4 {
-		m.Layers = append(m.Layers, profiles.Layer{
-			Attention: profiles.Attention{Kind: profiles.FullAttention, Heads: 4, KVHeads: 2, HeadDim: 32, ValueDim: 32},
-			MLP:       profiles.MLP{Intermediate: 352, Gated: true},
-		})
-	}
-	return m
-}

@@ -59,7 +59,6 @@ type Generation struct {
 	StreamOptions       *StreamOptions `json:"stream_options"`
 	CacheSalt           string         `json:"cache_salt"`
 	Priority            int            `json:"priority"`
-	User                string         `json:"user"`
 
 	// Parameters that a server may have to refuse.
 	Logprobs          json.RawMessage    `json:"logprobs"` // bool in chats, number in completions

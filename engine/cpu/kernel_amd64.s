@@ -1,0 +1,93 @@
+#include "textflag.h"
+
+// func accumulateVector(dst, a, b *float32, n, stride int)
+// Y0, Y1: 16 sums. One element of a is broadcast and multiplied with 16 of b.
+TEXT ·accumulateVector(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), DI
+	MOVQ a+8(FP), SI
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), CX
+	MOVQ stride+32(FP), BX
+	SHLQ $2, BX
+	VMOVUPS (DI), Y0
+	VMOVUPS 32(DI), Y1
+one:
+	VBROADCASTSS (SI), Y2
+	VMULPS (DX), Y2, Y3
+	VMULPS 32(DX), Y2, Y4
+	VADDPS Y3, Y0, Y0
+	VADDPS Y4, Y1, Y1
+	ADDQ $4, SI
+	ADDQ BX, DX
+	DECQ CX
+	JNZ one
+	VMOVUPS Y0, (DI)
+	VMOVUPS Y1, 32(DI)
+	VZEROUPPER
+	RET
+
+// func accumulateVector4(dst *float32, dstStride int, a *float32, aStride int, b *float32, n, stride int)
+// Y0–Y7: 16 sums for each of four rows. SI, R8, R9, R10 walk the rows of a.
+TEXT ·accumulateVector4(SB), NOSPLIT, $0-56
+	MOVQ dst+0(FP), DI
+	MOVQ dstStride+8(FP), R11
+	MOVQ a+16(FP), SI
+	MOVQ aStride+24(FP), R12
+	MOVQ b+32(FP), DX
+	MOVQ n+40(FP), CX
+	MOVQ stride+48(FP), BX
+	SHLQ $2, R11
+	SHLQ $2, R12
+	SHLQ $2, BX
+	LEAQ (SI)(R12*1), R8
+	LEAQ (SI)(R12*2), R9
+	LEAQ (R8)(R12*2), R10
+	LEAQ (DI)(R11*1), R13
+	LEAQ (DI)(R11*2), AX
+	LEAQ (R13)(R11*2), R12
+	VMOVUPS (DI), Y0
+	VMOVUPS 32(DI), Y1
+	VMOVUPS (R13), Y2
+	VMOVUPS 32(R13), Y3
+	VMOVUPS (AX), Y4
+	VMOVUPS 32(AX), Y5
+	VMOVUPS (R12), Y6
+	VMOVUPS 32(R12), Y7
+	XORQ R11, R11
+four:
+	VMOVUPS (DX), Y8
+	VMOVUPS 32(DX), Y9
+	VBROADCASTSS (SI)(R11*4), Y10
+	VBROADCASTSS (R8)(R11*4), Y11
+	VMULPS Y8, Y10, Y12
+	VMULPS Y9, Y10, Y13
+	VMULPS Y8, Y11, Y14
+	VMULPS Y9, Y11, Y15
+	VADDPS Y12, Y0, Y0
+	VADDPS Y13, Y1, Y1
+	VADDPS Y14, Y2, Y2
+	VADDPS Y15, Y3, Y3
+	VBROADCASTSS (R9)(R11*4), Y10
+	VBROADCASTSS (R10)(R11*4), Y11
+	VMULPS Y8, Y10, Y12
+	VMULPS Y9, Y10, Y13
+	VMULPS Y8, Y11, Y14
+	VMULPS Y9, Y11, Y15
+	VADDPS Y12, Y4, Y4
+	VADDPS Y13, Y5, Y5
+	VADDPS Y14, Y6, Y6
+	VADDPS Y15, Y7, Y7
+	ADDQ BX, DX
+	INCQ R11
+	CMPQ R11, CX
+	JLT four
+	VMOVUPS Y0, (DI)
+	VMOVUPS Y1, 32(DI)
+	VMOVUPS Y2, (R13)
+	VMOVUPS Y3, 32(R13)
+	VMOVUPS Y4, (AX)
+	VMOVUPS Y5, 32(AX)
+	VMOVUPS Y6, (R12)
+	VMOVUPS Y7, 32(R12)
+	VZEROUPPER
+	RET
