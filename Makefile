@@ -23,7 +23,7 @@ install: ## install llmctl into GOBIN
 
 .PHONY: bench
 bench: build ## load the bundled gateway and engine, with and without shared prefixes
-	./bin/llmctl bench --experiment shared-prefix
+	env -u OPENAI_BASE_URL ./bin/llmctl bench --experiment shared-prefix --concurrency 4
 
 .PHONY: test
 test: ## run every test that needs Go alone
@@ -58,7 +58,14 @@ golden: ## rewrite the golden files after a change that is meant
 bench-micro: ## run the benchmarks beside the hot paths
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
+# The official OpenAI client, for the integration tier.
+bin/python/bin/python:
+	python3 -m venv bin/python
+	bin/python/bin/pip install --quiet openai==3.57.0
+
+.PHONY: integration
+integration: bin/python/bin/python ## run the tests that need more than Go: the official OpenAI client
+	LLMCTL_OPENAI_PYTHON=$(CURDIR)/bin/python/bin/python $(GO) test -tags integration -run 'Client' ./cmd/...
+
 .PHONY: ci
-ci: lint race ## everything that CI checks: lint, race, the integration tier, a short fuzz run
-	$(GO) test -tags integration ./...
-	$(MAKE) fuzz FUZZTIME=$(FUZZTIME)
+ci: lint race integration fuzz ## everything that CI checks: lint, race, the integration tier, a short fuzz run
