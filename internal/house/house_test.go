@@ -211,7 +211,7 @@ var process = []struct {
 	{"os", "Stdin", []string{"internal/iostreams"}},
 	{"os", "Stdout", []string{"internal/iostreams"}},
 	{"os", "Stderr", []string{"internal/iostreams"}},
-	{"os", "Getenv", []string{"internal/iostreams"}},
+	{"os", "Getenv", []string{"internal/iostreams", "cmd/llmctl/main_test.go", "cmd/llmctl/integration_test.go"}},
 	{"log", "Fatal", nil},
 	{"log", "Fatalf", nil},
 }
