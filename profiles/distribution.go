@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"gonum.org/v1/gonum/mathext"
+
 	"github.com/llmctl/llmctl/internal/units"
 )
 
@@ -109,13 +111,13 @@ func (d Distribution) Validate() error {
 	case d.Kind == Lognormal && d.P99 < d.Mean:
 		return fmt.Errorf("p99 %v is below mean %v", d.P99, d.Mean)
 	case d.Kind == Lognormal && math.Log(d.P99/d.Mean) >= z99*z99/2:
-		return fmt.Errorf("p99 %v is too far above mean %v: no lognormal distribution has both (at most %.3g)", d.P99, d.Mean, d.Mean*math.Exp(z99*z99/2))
+		return fmt.Errorf("p99 %v is too far above mean %v: no lognormal distribution has both (at most %s)", d.P99, d.Mean, units.Number(d.Mean*math.Exp(z99*z99/2)))
 	}
 	return nil
 }
 
-// z99 is the 99th percentile of the standard normal distribution.
-const z99 = 2.3263478740408408
+// z99 is the 99th percentile of the standard normal distribution, 2.3263.
+var z99 = mathext.NormalQuantile(0.99)
 
 // LogParameters returns mu and sigma of a lognormal distribution with the given
 // mean and 99th percentile: from mean = exp(mu + sigma²/2) and p99 = exp(mu +

@@ -2,8 +2,12 @@ package sizing
 
 import (
 	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mathext"
 
 	"github.com/llmctl/llmctl/profiles"
+	"github.com/llmctl/llmctl/reports/stats"
 	"github.com/llmctl/llmctl/sizing/cost"
 )
 
@@ -53,7 +57,7 @@ type state struct {
 
 // spread is how many standard deviations above the mean the batch must fit:
 // the 99th percentile of a normal distribution.
-const spread = 2.326
+var spread = mathext.NormalQuantile(0.99)
 
 // at computes the state at a rate of requests per second.
 func (r replica) at(rate float64) state {
@@ -166,7 +170,7 @@ func (s state) ttftQuantile(p float64) float64 {
 // deviation is √B) and the prompts that arrived during its life (a compound
 // Poisson sum over the median output's duration, spread over its tokens).
 func (s state) tpotQuantile(r replica, p float64) float64 {
-	z := normalQuantile(p)
+	z := mathext.NormalQuantile(p)
 	if z <= 0 {
 		return s.step
 	}
@@ -192,5 +196,6 @@ func (s state) e2eQuantile(r replica, p float64) float64 {
 			values = append(values, first+s.step*(tokens-1))
 		}
 	}
-	return sampleQuantile(values, p)
+	slices.Sort(values)
+	return stats.Percentile(values, p*100)
 }

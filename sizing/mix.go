@@ -2,7 +2,8 @@ package sizing
 
 import (
 	"math"
-	"slices"
+
+	"gonum.org/v1/gonum/mathext"
 
 	"github.com/llmctl/llmctl/profiles"
 )
@@ -102,22 +103,10 @@ func quantile(d profiles.Distribution, p float64) float64 {
 	case profiles.Uniform:
 		return d.Min + p*(d.Max-d.Min)
 	case profiles.Normal:
-		return max(1, d.Mean+d.StdDev*normalQuantile(p))
+		return max(1, d.Mean+d.StdDev*mathext.NormalQuantile(p))
 	case profiles.Lognormal:
 		mu, sigma := d.LogParameters()
-		return math.Exp(mu + sigma*normalQuantile(p))
+		return math.Exp(mu + sigma*mathext.NormalQuantile(p))
 	}
 	return d.Mean
-}
-
-// normalQuantile of the standard normal distribution.
-func normalQuantile(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }
-
-// sampleQuantile is the p-quantile of values, which it sorts.
-func sampleQuantile(values []float64, p float64) float64 {
-	slices.Sort(values)
-	at := p * float64(len(values)-1)
-	low := int(at)
-	high := min(low+1, len(values)-1)
-	return values[low] + (at-float64(low))*(values[high]-values[low])
 }
