@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/llmctl/llmctl/profiles"
+	"github.com/llmctl/llmctl/reports/stats"
 )
 
 // mix is what requests of a workload are like, as equally likely points of its
@@ -116,8 +117,5 @@ func normalQuantile(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) 
 // sampleQuantile is the p-quantile of values, which it sorts.
 func sampleQuantile(values []float64, p float64) float64 {
 	slices.Sort(values)
-	at := p * float64(len(values)-1)
-	low := int(at)
-	high := min(low+1, len(values)-1)
-	return values[low] + (at-float64(low))*(values[high]-values[low])
+	return stats.Percentile(values, 100*p)
 }
