@@ -103,7 +103,11 @@ func (c Config) withMemory(shape model.Shape) (Config, model.Shape, error) {
 		return c, shape, fmt.Errorf("block size %d, blocks %d, KV bytes %d, workers %d and queue %d must not be negative",
 			c.BlockSize, c.Blocks, c.KVBytes, c.Workers, c.MaxQueue)
 	}
-	blockBytes := int64(c.BlockSize) * int64(shape.KVBytesPerToken())
+	tokenBytes := int64(shape.KVBytesPerToken())
+	if int64(c.BlockSize) > maxKVBytes/tokenBytes { // the product below would overflow
+		return c, shape, fmt.Errorf("a KV block of %d tokens, expected less than 1 TiB", c.BlockSize)
+	}
+	blockBytes := int64(c.BlockSize) * tokenBytes
 	switch {
 	case c.Blocks > 0:
 	case c.KVBytes > 0:

@@ -330,6 +330,7 @@ func TestNewRefuses(t *testing.T) {
 		{"no room for a block", Config{KVBytes: 10}},
 		{"absurd memory", Config{Blocks: 1 << 40}},
 		{"negative blocks", Config{Blocks: -1}},
+		{"a block whose size in bytes overflows", Config{BlockSize: 1 << 62}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if e, err := New(c.config); err == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"sync"
 	"time"
 
@@ -136,7 +137,8 @@ func (x *exchange) output(now time.Duration) {
 	a.times = append(a.times, now)
 
 	tokens := 1
-	if total, known := a.chunk.Usage.Completion.Value(); known && total >= a.counted && !a.blind {
+	total, known := a.chunk.Usage.Completion.Value()
+	if believable := known && total >= a.counted && total <= math.MaxInt32; believable && !a.blind {
 		tokens = total - a.counted
 		a.counted = total
 		if a.tokens == nil {

@@ -64,8 +64,12 @@ func (r *runner) openLoop() {
 				continue // the channel closes soon
 			}
 			r.collector.scheduled.Add(1)
-			if r.late() || r.flying.Load() >= int64(r.o.MaxInFlight) {
-				r.drop(j)
+			if r.late() {
+				r.drop(j, "the client was too late to send it")
+				continue
+			}
+			if r.flying.Load() >= int64(r.o.MaxInFlight) {
+				r.drop(j, "the client already had as many requests in flight as it may")
 				continue
 			}
 			r.flying.Add(1)
@@ -99,14 +103,10 @@ func (r *runner) scheduleEnd() time.Duration {
 	return r.o.Workload.Offset(first + int64(r.o.Requests))
 }
 
-// drop records a job that was due but could not be sent.
-func (r *runner) drop(j *job) {
+// drop records a job that was due but could not be sent, and why.
+func (r *runner) drop(j *job, why string) {
 	rec := j.newRecord(r.o.Model)
-	rec.Outcome = record.Dropped
-	rec.Detail = "the client already had as many requests in flight as it may"
-	if j.body == nil {
-		rec.Detail = "the client was too late to send it"
-	}
+	rec.Outcome, rec.Detail = record.Dropped, why
 	r.collector.add(rec)
 }
 

@@ -24,7 +24,8 @@ const probeTimeout = 10 * time.Second
 // Probe checks, without asking for any token, that the endpoint can be reached
 // and speaks the API: it lists the models. It returns their names, none when
 // the endpoint does not list any. Errors are ErrUnreachable, ErrNotAPI or
-// ErrUnauthorized with one line that says what was seen.
+// ErrUnauthorized with one line that says what was seen; any other error means
+// that Endpoint is no URL.
 func Probe(ctx context.Context, o Options) (models []string, err error) {
 	target, err := parseEndpoint(o.Endpoint)
 	if err != nil {

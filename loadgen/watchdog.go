@@ -39,10 +39,12 @@ func (w *watchdog) start(sent time.Duration) {
 	w.timer.Reset(w.remaining(sent).after)
 }
 
-// stop ends the watch.
+// stop ends the watch. A request that could not even be built has none.
 func (w *watchdog) stop() {
 	w.closed.Store(true)
-	w.timer.Stop()
+	if w.timer != nil {
+		w.timer.Stop()
+	}
 }
 
 // alive notes that output arrived.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/llmctl/llmctl/internal/units"
+	"github.com/llmctl/llmctl/profiles"
 )
 
 // Assert is a condition on the numbers of a run.
@@ -214,36 +215,10 @@ func (a Assert) Holds(v float64) bool {
 	}
 }
 
-// didYouMean lists the names of which s is probably one.
+// didYouMean names what s probably is, or else what it may be.
 func didYouMean(s string, names []string) string {
-	best, distance := "", max(2, len(s)/3)+1
-	for _, name := range names {
-		if d := editDistance(s, name); d < distance {
-			best, distance = name, d
-		}
-	}
-	if best != "" {
-		return fmt.Sprintf(", did you mean %s?", best)
+	if near := profiles.Suggest(s, names); near != "" {
+		return fmt.Sprintf(", did you mean %q?", near)
 	}
 	return ", expected one of " + strings.Join(names, ", ")
-}
-
-// editDistance is the Levenshtein distance in bytes.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
 }

@@ -52,7 +52,7 @@ func writeAnswer(b *strings.Builder, p *sizing.Plan) {
 	per := f.Accelerators / f.Replicas
 	b.WriteString("\n")
 	paragraph(b, "  ", fmt.Sprintf("%s × %s: %s of %s, at %.0f%% of the largest rate",
-		units.Count(int64(f.Accelerators)), in.Accelerator, plural(f.Replicas, "replica"), plural(per, "accelerator"), f.Utilization*100))
+		units.Count(int64(f.Accelerators)), in.Accelerator, count(f.Replicas, "replica"), count(per, "accelerator"), f.Utilization*100))
 	if f.USDPerHour > 0 {
 		paragraph(b, "  ", fmt.Sprintf("$%s per hour, $%s per 1M output tokens, $%s per 1M tokens in and out",
 			money(f.USDPerHour), money(f.USDPer1MOut), money(f.USDPer1M)))
@@ -187,13 +187,6 @@ func paragraph(b *strings.Builder, prefix, text string) {
 
 // writeTable writes to a builder, which never fails.
 func writeTable(b *strings.Builder, t Table) { _, _ = t.WriteTo(b) }
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return units.Count(int64(n)) + " " + noun + "s"
-}
 
 // money writes dollars with cents, or three significant digits below one.
 func money(v float64) string {

@@ -46,7 +46,7 @@ func (c *collector) client(r *Report) Client {
 		because("the client used %.0f %% of its CPU, limit %.0f %%", 100*f, 100*maxCPUFraction)
 	}
 	if n := c.requests.Dropped; n > 0 {
-		because("%s dropped: the client was at its cap", count(n, "request"))
+		because("%s dropped: the client was at its cap, or too late", count(n, "request"))
 	}
 	if n := c.requests.Failures[record.ClientPorts]; n > 0 {
 		because("%s found no free port on the client", count(n, "request"))

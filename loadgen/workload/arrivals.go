@@ -16,6 +16,10 @@ type arrivals interface {
 	Offset(i int64) time.Duration
 }
 
+// minRate is the slowest open loop, in sessions per second: one in eleven days.
+// Gaps of much slower ones would not fit into a time.Duration.
+const minRate = 1e-6
+
 func newArrivals(a profiles.Arrival, seed uint64) (arrivals, error) {
 	if a.Process == profiles.Closed {
 		if a.Concurrency < 1 {
@@ -25,6 +29,9 @@ func newArrivals(a profiles.Arrival, seed uint64) (arrivals, error) {
 	}
 	if !(a.RatePerS > 0) || math.IsInf(a.RatePerS, 0) {
 		return nil, fmt.Errorf("arrival rate of %g/s, expected more than 0", a.RatePerS)
+	}
+	if a.RatePerS < minRate {
+		return nil, fmt.Errorf("arrival rate of %g/s, expected at least %g/s", a.RatePerS, minRate)
 	}
 	switch a.Process {
 	case profiles.Constant:

@@ -322,6 +322,7 @@ func TestNewRefuses(t *testing.T) {
 	}{
 		{"no rate", func(w *profiles.Workload) { w.Arrival.RatePerS = 0 }, "arrival rate of 0/s"},
 		{"negative rate", func(w *profiles.Workload) { w.Arrival.RatePerS = -1 }, "arrival rate of -1/s"},
+		{"rate too low for a clock", func(w *profiles.Workload) { w.Arrival.RatePerS = 1e-10 }, "arrival rate of 1e-10/s"},
 		{"rate is no number", func(w *profiles.Workload) { w.Arrival.RatePerS = math.NaN() }, "arrival rate of NaN/s"},
 		{"unknown process", func(w *profiles.Workload) { w.Arrival.Process = "sometimes" }, `"sometimes"`},
 		{"closed without concurrency", func(w *profiles.Workload) { w.Arrival.Process = profiles.Closed }, "0 requests in flight"},

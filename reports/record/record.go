@@ -13,7 +13,7 @@ const (
 	Failed    Outcome = "failed"    // see Failure
 	Cancelled Outcome = "cancelled" // by the workload's own rule
 	Cut       Outcome = "cut"       // by the end of the run
-	Dropped   Outcome = "dropped"   // never sent: the client was at its cap
+	Dropped   Outcome = "dropped"   // never sent: the client was at its cap, or too late
 )
 
 // Failure is the class of a failed request. Status codes other than 2xx are
