@@ -34,6 +34,16 @@ func parseEndpoint(s string) (endpoint, error) {
 	}, nil
 }
 
+// PublicEndpoint is an endpoint as it may be shown and kept: the base URL
+// without credentials or a query. It is empty when s is no URL.
+func PublicEndpoint(s string) string {
+	e, err := parseEndpoint(s)
+	if err != nil {
+		return ""
+	}
+	return e.String()
+}
+
 // redactURL hides what may be a password between the scheme and the host.
 func redactURL(s string) string {
 	at := strings.LastIndex(s, "@")

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,12 +21,7 @@ import (
 type benchFlags struct {
 	scenario scenarioFlags
 	output   outputFlag
-	engine   struct {
-		kvCacheMemory       string
-		maxNumSeqs, budget  int
-		prefixCaching       bool
-		blockSize, maxQueue int
-	}
+	engine   engineFlags // of the bundled engine
 
 	endpoint, served, api, metricsURL string
 	headers                           []string
@@ -82,12 +78,7 @@ func (f *benchFlags) addTarget(cmd *cobra.Command) {
 	flags.StringArrayVarP(&f.headers, "header", "H", nil, "extra header, e.g. 'X-Team: search'; repeatable")
 	flags.StringVar(&f.metricsURL, "metrics-url", "", "Prometheus page of the target (default: /metrics beside /v1)")
 	flags.IntVar(&f.count, "count", 1, "accelerators behind the endpoint, for the cost")
-	e := &f.engine
-	flags.IntVar(&e.maxNumSeqs, "max-num-seqs", 0, "bundled engine: requests running at once")
-	flags.IntVar(&e.budget, "max-num-batched-tokens", 0, "bundled engine: token budget of one step")
-	flags.IntVar(&e.blockSize, "block-size", 16, "bundled engine: tokens per KV block")
-	flags.StringVar(&e.kvCacheMemory, "kv-cache-memory", "", "bundled engine: memory for the KV cache")
-	flags.BoolVar(&e.prefixCaching, "enable-prefix-caching", true, "bundled engine: reuse KV blocks of equal prefixes")
+	f.engine.addLimits(cmd, "bundled engine: ")
 }
 
 func (f *benchFlags) addRun(cmd *cobra.Command) {
@@ -151,7 +142,7 @@ func (f *benchFlags) checkChoices(sc profiles.Scenario) error {
 		{"--api", f.api, []string{string(loadgen.Chat), string(loadgen.Completions)}},
 		{"--experiment", sc.Experiment, []string{"", "none", experimentSharedPrefix}},
 	} {
-		if !contains(c.choices, c.value) {
+		if !slices.Contains(c.choices, c.value) {
 			return fmt.Errorf("%s: unknown choice %q, expected one of %s", c.flag, c.value, strings.TrimLeft(strings.Join(c.choices, ", "), ", "))
 		}
 	}
@@ -166,19 +157,13 @@ func (f *benchFlags) checkChoices(sc profiles.Scenario) error {
 			return fmt.Errorf("%s %s is negative", d.flag, d.value)
 		}
 	}
+	if f.total == 0 {
+		return errors.New("--timeout 0s leaves no time for a request")
+	}
 	if f.count < 1 || f.maxInFlight < 1 {
 		return fmt.Errorf("--count %d and --max-in-flight %d must be at least 1", f.count, f.maxInFlight)
 	}
 	return nil
-}
-
-func contains(choices []string, value string) bool {
-	for _, c := range choices {
-		if c == value {
-			return true
-		}
-	}
-	return false
 }
 
 func parseHeaders(lines []string) (http.Header, error) {

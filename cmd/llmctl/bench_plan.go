@@ -4,13 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/llmctl/llmctl/internal/iostreams"
 	"github.com/llmctl/llmctl/internal/tokenizer"
+	"github.com/llmctl/llmctl/loadgen"
 	"github.com/llmctl/llmctl/loadgen/workload"
 	"github.com/llmctl/llmctl/profiles"
 	"github.com/llmctl/llmctl/reports/record"
@@ -18,7 +18,10 @@ import (
 
 // experimentSharedPrefix runs the workload twice, with its shared prefixes and
 // with as many tokens that nobody shares.
-const experimentSharedPrefix = "shared-prefix"
+const (
+	experimentSharedPrefix = "shared-prefix"
+	experimentUnique       = "unique" // its other half
+)
 
 // defaultConcurrency loads an endpoint of unknown speed when no rate is given: a
 // closed loop can not overrun it.
@@ -149,15 +152,15 @@ func (b *bench) asked() string {
 }
 
 // facts adds to a run what the caller of the load generator knows about it.
-func (b *bench) facts(run *record.Run, t target) error {
+func (b *bench) facts(run *record.Run, v variant, t target) error {
 	scenario, err := json.Marshal(b.scenario)
 	if err != nil {
 		return fmt.Errorf("encoding the scenario: %w", err)
 	}
 	run.Kind = "bench"
-	run.ID = b.id
+	run.ID = v.id
 	run.Scenario = scenario
-	run.Target = record.Target{Endpoint: withoutCredentials(t.endpoint), Model: t.model, Bundled: t.bundled, Device: t.device}
+	run.Target = record.Target{Endpoint: loadgen.PublicEndpoint(t.endpoint), Model: t.model, Bundled: t.bundled, Device: t.device}
 	run.Environment = environment(run.Environment.Start)
 	run.Asked = b.asked()
 	run.Defaults = b.defaults
@@ -171,14 +174,4 @@ func (b *bench) facts(run *record.Run, t target) error {
 	run.MaxFailures = b.maxFailures
 	run.Asserts = b.asserts
 	return nil
-}
-
-// withoutCredentials is the endpoint as it may be shown and kept.
-func withoutCredentials(endpoint string) string {
-	u, err := url.Parse(endpoint)
-	if err != nil {
-		return "" // the probe has already refused it
-	}
-	u.User, u.RawQuery = nil, ""
-	return u.String()
 }

@@ -31,28 +31,38 @@ type target struct {
 // run loads the target, and prints and saves what it did.
 func (b *bench) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
+	stop := &stopper{stopped: make(chan struct{}), abort: cancel}
+	var watch sync.WaitGroup
+	watch.Go(func() { b.watchInterrupts(ctx, stop) })
+	defer watch.Wait()
 	defer cancel()
-	stop := b.watchInterrupts(ctx, cancel)
 
-	t, closeTarget, err := b.target(ctx)
+	keeper, err := b.newKeeper(b.flags.save)
+	if err != nil {
+		return err
+	}
+	defer keeper.abandon()
+	t, closeTarget, err := b.target(ctx, stop)
 	if err != nil {
 		return err
 	}
 	defer closeTarget()
-	report, err := b.measure(ctx, stop, t)
+	report, err := b.measure(ctx, stop, t, keeper)
 	if err != nil {
 		return err
 	}
 	if err := b.flags.output.write(b.io, report, func() error { return b.print(report) }); err != nil {
 		return err
 	}
-	return b.judge(report)
+	return b.judge(report, keeper.failed)
 }
 
-// stopper turns the user's interrupts into the load generator's terms.
+// stopper turns the user's wish to end into the load generator's terms: stop
+// ends sending, abort ends everything.
 type stopper struct {
 	once    sync.Once
 	stopped chan struct{}
+	abort   func()
 }
 
 func (s *stopper) stop() { s.once.Do(func() { close(s.stopped) }) }
@@ -66,34 +76,52 @@ func (s *stopper) used() bool {
 	}
 }
 
-// watchInterrupts ends sending on the first interrupt and everything on the
-// second.
-func (b *bench) watchInterrupts(ctx context.Context, cancel func()) *stopper {
-	s := &stopper{stopped: make(chan struct{})}
-	go func() {
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-b.io.Interrupts:
-			}
-			if s.used() {
-				cancel()
-				return
-			}
-			s.stop()
-			if !b.flags.quiet {
-				fmt.Fprintf(b.io.Err, "stopping: what is in flight has %s to end; Ctrl-C again ends at once\n", b.flags.drain)
-			}
+// watchInterrupts stops on the first interrupt and aborts on the second.
+func (b *bench) watchInterrupts(ctx context.Context, s *stopper) {
+	interrupts := b.io.Interrupts()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-interrupts:
 		}
-	}()
-	return s
+		if s.used() {
+			s.abort()
+			return
+		}
+		s.stop()
+		if b.progress() == "plain" {
+			fmt.Fprintf(b.io.Err, "stopping: what is in flight has %s to end; Ctrl-C again ends at once\n", b.flags.drain)
+		}
+	}
 }
 
-// target finds or starts what is to be loaded.
-func (b *bench) target(ctx context.Context) (target, func(), error) {
+// errInterrupted ends a bench that was stopped before anything was sent.
+var errInterrupted = &failure{code: exitInterrupted, err: errors.New("interrupted before anything was sent")}
+
+// target finds or starts what is to be loaded. An interrupt ends the search.
+func (b *bench) target(ctx context.Context, stop *stopper) (target, func(), error) {
+	ctx, cancel := context.WithCancel(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		select {
+		case <-stop.stopped:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	defer watch.Wait()
+	defer cancel()
+	t, closeTarget, err := b.findTarget(ctx)
+	if err != nil && stop.used() {
+		return t, nil, errInterrupted
+	}
+	return t, closeTarget, err
+}
+
+func (b *bench) findTarget(ctx context.Context) (target, func(), error) {
 	if b.bundled() {
-		child, err := startStack(ctx, b.io, b.stackArgs())
+		child, err := startStack(ctx, b.stackArgs())
 		if err != nil {
 			return target{}, nil, err
 		}
@@ -146,30 +174,28 @@ func (b *bench) wireModel(models []string) (string, error) {
 
 // measure runs the workload once, or twice for an experiment, and returns the
 // report of the run as asked for.
-func (b *bench) measure(ctx context.Context, stop *stopper, t target) (*reports.Report, error) {
-	var base *reports.Report
-	if b.scenario.Experiment == experimentSharedPrefix {
-		var err error
-		if base, err = b.once(ctx, stop, t, variant{salt: b.id + "-unique", unique: true, name: "unique prefixes", step: "1 of 2, "}); err != nil {
-			return nil, err
-		}
-		if stop.used() {
-			return base, nil
-		}
+func (b *bench) measure(ctx context.Context, stop *stopper, t target, main *keeper) (*reports.Report, error) {
+	if b.scenario.Experiment != experimentSharedPrefix {
+		return b.once(ctx, stop, t, variant{id: b.id}, main)
 	}
-	v := variant{salt: b.id, name: "shared prefixes", save: b.flags.save}
-	if base != nil {
-		v.step, v.base = "2 of 2, ", base
+	other, err := b.newKeeper(main.beside(experimentUnique))
+	if err != nil {
+		return nil, err
 	}
-	return b.once(ctx, stop, t, v)
+	defer other.abandon()
+	unique, err := b.once(ctx, stop, t, variant{id: b.id + "-" + experimentUnique, unique: true, title: "1 of 2, unique prefixes"}, other)
+	if err != nil || stop.used() {
+		return unique, err
+	}
+	return b.once(ctx, stop, t, variant{id: b.id, title: "2 of 2, shared prefixes", base: unique}, main)
 }
 
 // A variant is one of the runs of a bench.
 type variant struct {
-	salt, name, step string
-	unique           bool
-	save             string
-	base             *reports.Report // the other half of the experiment, already measured
+	id     string // of the run; salts its prompts too
+	title  string // shown above the progress when there are several
+	unique bool
+	base   *reports.Report // the other half of the experiment, already measured
 }
 
 // newID returns 64 random bits in hexadecimal.
@@ -180,30 +206,28 @@ func newID() string {
 }
 
 // once loads the target with one stream, keeps the records, and sums them up.
-func (b *bench) once(ctx context.Context, stop *stopper, t target, v variant) (*reports.Report, error) {
-	stream, err := b.stream(v.salt, v.unique)
+func (b *bench) once(ctx context.Context, stop *stopper, t target, v variant, k *keeper) (*reports.Report, error) {
+	stream, err := b.stream(v.id, v.unique)
 	if err != nil {
 		return nil, usage(err)
 	}
-	keeper, err := b.newKeeper(v.save, t)
-	if err != nil {
+	if err := k.start(v, t); err != nil {
 		return nil, err
 	}
-	defer keeper.abandon()
-	view := b.newView(v.step+v.name, stop, b.scenario.Experiment == experimentSharedPrefix)
+	view := b.newView(v.title, stop)
 	options := b.options(t, stream, stop)
-	options.OnRecord, options.OnLive = keeper.add, view.show
+	options.OnRecord, options.OnLive = k.add, view.show
 	result, err := loadgen.Run(ctx, options)
 	view.close()
 	if err != nil {
 		return nil, err
 	}
 	run := result.Run
-	if err := b.facts(&run, t); err != nil {
+	if err := b.facts(&run, v, t); err != nil {
 		return nil, err
 	}
 	run.Interrupted = stop.used()
-	return keeper.finish(run, v)
+	return k.finish(run, v), nil
 }
 
 func (b *bench) options(t target, stream *workload.Stream, stop *stopper) loadgen.Options {
@@ -213,6 +237,9 @@ func (b *bench) options(t target, stream *workload.Stream, stop *stopper) loadge
 		Workload: stream, Warmup: f.warmup, Drain: f.drain, MaxInFlight: f.maxInFlight,
 		FirstTokenTimeout: f.firstToken, IdleTimeout: f.idle, TotalTimeout: f.total,
 		IgnoreEOS: f.ignoreEOS, MetricsURL: t.metricsURL, Stop: stop.stopped,
+	}
+	if f.drain == 0 {
+		o.Drain = time.Nanosecond // 0 would ask the load generator for its default
 	}
 	if f.requests > 0 {
 		o.Requests = f.requests
@@ -240,35 +267,28 @@ func environment(start time.Time) record.Environment {
 	return e
 }
 
-// stackArgs are the settings of the bundled engine as the child takes them.
+// stackArgs are the settings of the bundled engine as the child takes them. One
+// processor stays with the client.
 func (b *bench) stackArgs() []string {
-	e := b.flags.engine
-	args := []string{
-		// One processor stays with the client.
-		fmt.Sprintf("--workers=%d", max(1, runtime.GOMAXPROCS(0)-1)),
-		fmt.Sprintf("--model=%s", b.scenario.Model),
-		fmt.Sprintf("--block-size=%d", e.blockSize),
-		fmt.Sprintf("--max-num-seqs=%d", e.maxNumSeqs),
-		fmt.Sprintf("--max-num-batched-tokens=%d", e.budget),
-		fmt.Sprintf("--enable-prefix-caching=%v", e.prefixCaching),
-	}
-	if e.kvCacheMemory != "" {
-		args = append(args, "--kv-cache-memory="+e.kvCacheMemory)
-	}
-	return args
+	return append(b.flags.engine.args(),
+		"--model="+b.scenario.Model, fmt.Sprintf("--workers=%d", max(1, runtime.GOMAXPROCS(0)-1)))
 }
 
-// judge turns the report's verdict into an exit code.
-func (b *bench) judge(r *reports.Report) error {
+// judge turns the report's verdict into an exit code. A run that could not be
+// saved as asked is a failure, unless its numbers have a worse one to tell.
+func (b *bench) judge(r *reports.Report, notSaved error) error {
 	switch v := r.Verdict(); v.Reason {
 	case reports.Held:
+		if notSaved != nil {
+			return fmt.Errorf("saving the run: %w", notSaved)
+		}
 		return nil
 	case reports.Interrupted:
 		return silent(exitInterrupted)
 	case reports.ClientLimited, reports.TooManyFailures, reports.NothingMeasured:
-		return hinted(exitUntrusted, errors.New(v.Text), "")
+		return &failure{code: exitUntrusted, err: errors.New(v.Text)}
 	default:
-		return hinted(exitNotHeld, errors.New(v.Text), "")
+		return &failure{code: exitNotHeld, err: errors.New(v.Text)}
 	}
 }
 

@@ -1,8 +1,8 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -18,11 +18,13 @@ type keeper struct {
 	bench   *bench
 	records []*record.Record
 	dir     *record.Dir // nil when the run is not saved
+	started bool        // something was written that is worth keeping
+	failed  error       // why the run is not on disk as it was asked to be
 }
 
-// newKeeper starts a run directory at path, unless path is empty. What is known
-// already is written at once, so that even a killed run can be read.
-func (b *bench) newKeeper(path string, t target) (*keeper, error) {
+// newKeeper makes the run directory at path, unless path is empty. A directory
+// that can not be used is found here, before anything has been started.
+func (b *bench) newKeeper(path string) (*keeper, error) {
 	k := &keeper{bench: b}
 	if path == "" {
 		return k, nil
@@ -32,20 +34,43 @@ func (b *bench) newKeeper(path string, t target) (*keeper, error) {
 		return nil, usage(err)
 	}
 	k.dir = dir
+	return k, nil
+}
+
+// beside is where another run of the same bench is kept: a folder inside of
+// this one, or nowhere.
+func (k *keeper) beside(name string) string {
+	if k.dir == nil {
+		return ""
+	}
+	return filepath.Join(k.dir.Path(), name)
+}
+
+// start writes what is known before the run, so that even a killed one can be
+// read.
+func (k *keeper) start(v variant, t target) error {
+	if k.dir == nil {
+		return nil
+	}
+	b := k.bench
 	run := record.Run{
 		Window:       record.Window{Start: b.flags.warmup},
 		ClosedLoop:   b.scenario.Workload.Arrival.Process == profiles.Closed,
-		SharedPrefix: b.scenario.Workload.Prefix.Groups > 0,
+		SharedPrefix: b.scenario.Workload.Prefix.Groups > 0 && !v.unique,
 		Client:       record.Client{CPUFraction: -1},
+		Environment:  record.Environment{Start: time.Now()},
 	}
 	if b.flags.requests == 0 {
 		run.Window.End = b.flags.warmup + b.flags.duration
 	}
-	if err := b.facts(&run, t); err != nil {
-		return nil, err
+	if err := b.facts(&run, v, t); err != nil {
+		return err
 	}
-	run.Environment.Start = time.Now()
-	return k, dir.WriteRun(run, nil)
+	k.started = true
+	if err := k.dir.WriteRun(run, nil); err != nil {
+		return fmt.Errorf("saving the run: %w", err)
+	}
+	return nil
 }
 
 func (k *keeper) add(r *record.Record) {
@@ -56,45 +81,51 @@ func (k *keeper) add(r *record.Record) {
 }
 
 // finish sums the run up and completes the run directory. A disk that is full
-// does not cost the report: the error comes beside it.
-func (k *keeper) finish(run record.Run, v variant) (*reports.Report, error) {
+// does not cost the report: failed says what was lost.
+func (k *keeper) finish(run record.Run, v variant) *reports.Report {
 	report := reports.Summarize(run, slices.Values(k.records))
 	if v.base != nil {
 		report.Experiment = reports.NewExperiment(experimentSharedPrefix,
-			reports.NamedReport{Name: "unique", Report: v.base}, reports.NamedReport{Name: "shared", Report: report})
+			reports.NamedReport{Name: experimentUnique, Report: v.base}, reports.NamedReport{Name: "shared", Report: report})
 	}
 	if k.dir == nil {
-		return report, nil
+		return report
 	}
-	if err := k.save(run, report); err != nil {
-		fmt.Fprintf(k.bench.io.Err, "warning: saving the run: %v\n", err)
-		report.Warnings = append(report.Warnings, record.Warning{Code: "not_saved", Text: "the run could not be saved whole: " + err.Error()})
+	if k.failed = k.save(run, report); k.failed != nil {
+		report.Warnings = append(report.Warnings, record.Warning{Code: "not_saved", Text: "the run could not be saved whole: " + k.failed.Error()})
 	}
-	return report, nil
+	return report
 }
 
 func (k *keeper) save(run record.Run, report *reports.Report) error {
 	dir := k.dir
 	k.dir = nil
-	doc, err := json.Marshal(report)
-	if err != nil {
+	if err := dir.Close(); err != nil {
 		return err
 	}
-	if err := dir.Close(); err != nil {
+	doc, err := report.JSON()
+	if err != nil {
 		return err
 	}
 	if err := dir.WriteRun(run, doc); err != nil {
 		return err
 	}
 	if !k.bench.flags.quiet {
-		fmt.Fprintf(k.bench.io.Err, "saved to %s; read it again with: llmctl report %s\n", dir.Path(), filepath.Clean(dir.Path()))
+		fmt.Fprintf(k.bench.io.Err, "saved to %s; read it again with: llmctl report %[1]s\n", filepath.Clean(dir.Path()))
 	}
 	return nil
 }
 
-// abandon closes the directory of a run that did not finish.
+// abandon closes the directory of a run that did not finish, and takes it away
+// when the run did not even begin. The error that ended the run is the one to
+// tell, so none of its own is.
 func (k *keeper) abandon() {
-	if k.dir != nil {
-		_ = k.dir.Close() // the error that ended the run is the one to tell
+	if k.dir == nil {
+		return
+	}
+	_ = k.dir.Close()
+	if !k.started {
+		_ = os.Remove(filepath.Join(k.dir.Path(), record.RecordsFile))
+		_ = os.Remove(k.dir.Path()) // only if nothing else is in it
 	}
 }

@@ -33,7 +33,13 @@ func listen(addr string, handler http.Handler) (*listener, error) {
 }
 
 // url is the address in the form that a client on this machine can use.
-func (l *listener) url() string { return "http://" + l.Addr().String() }
+func (l *listener) url() string {
+	host, port, err := net.SplitHostPort(l.Addr().String())
+	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
+		return "http://localhost:" + port
+	}
+	return "http://" + l.Addr().String()
+}
 
 // serveUntil answers requests until stop is closed or a listener breaks, then
 // lets running requests end within grace, or until the user asks again.
@@ -48,9 +54,10 @@ func serveUntil(stop <-chan struct{}, s *iostreams.IO, grace time.Duration, drai
 		})
 	}
 	var failed error
+	interrupts := s.Interrupts()
 	select {
 	case <-stop:
-	case <-s.Interrupts:
+	case <-interrupts:
 	case failed = <-broken:
 	}
 	drain()
@@ -58,7 +65,7 @@ func serveUntil(stop <-chan struct{}, s *iostreams.IO, grace time.Duration, drai
 	defer cancel()
 	go func() {
 		select {
-		case <-s.Interrupts:
+		case <-interrupts:
 			cancel()
 		case <-ctx.Done():
 		}

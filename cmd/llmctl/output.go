@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -15,15 +16,24 @@ import (
 type outputFlag struct{ format string }
 
 func (o *outputFlag) add(cmd *cobra.Command) {
-	cmd.Flags().StringVarP(&o.format, "output", "o", "table", "form of the result: table, json or yaml")
-	inner := cmd.RunE
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		switch o.format {
-		case "table", "json", "yaml":
-			return inner(cmd, args)
-		}
-		return usagef("unknown output format %q for -o, expected table, json or yaml", o.format)
+	o.format = "table"
+	cmd.Flags().VarP(o, "output", "o", "form of the result: table, json or yaml")
+}
+
+// String implements pflag.Value.
+func (o *outputFlag) String() string { return o.format }
+
+// Type implements pflag.Value.
+func (o *outputFlag) Type() string { return "format" }
+
+// Set implements pflag.Value.
+func (o *outputFlag) Set(format string) error {
+	switch format {
+	case "table", "json", "yaml":
+		o.format = format
+		return nil
 	}
+	return errors.New("expected table, json or yaml")
 }
 
 // table reports whether people will read the result.
@@ -34,14 +44,17 @@ func (o *outputFlag) write(s *iostreams.IO, document any, table func() error) er
 	if o.table() {
 		return table()
 	}
-	data, err := json.MarshalIndent(document, "", "  ")
-	if err != nil {
+	var data bytes.Buffer
+	encoder := json.NewEncoder(&data)
+	encoder.SetEscapeHTML(false) // assertions are full of < and >
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(document); err != nil {
 		return fmt.Errorf("encoding the result: %w", err)
 	}
 	if o.format == "yaml" {
-		return writeYAML(s, data)
+		return writeYAML(s, data.Bytes())
 	}
-	_, err = s.Out.Write(append(data, '\n'))
+	_, err := s.Out.Write(data.Bytes())
 	return err
 }
 

@@ -31,7 +31,14 @@ gateway and an engine of its own (gateway, serve) to try everything on.`,
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			return usage(fromEnvironment(cmd.Flags(), s.Env))
+			if err := fromEnvironment(cmd.Flags(), s.Env); err != nil {
+				return usage(err)
+			}
+			config, err := userConfig(cmd.Root(), s.Env)
+			if err != nil {
+				return usage(err)
+			}
+			return usage(fromConfig(cmd.Flags(), config))
 		},
 	}
 	root.SetIn(s.In)

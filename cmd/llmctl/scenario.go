@@ -168,18 +168,18 @@ func (s *scenarioFlags) resolve(cmd *cobra.Command, io *iostreams.IO) (profiles.
 	if err != nil {
 		return profiles.Scenario{}, usage(err)
 	}
-	own := map[string]bool{}
 	var sc profiles.Scenario
 	for _, st := range settings {
-		own[st.flag] = true
-		if value, ok := config[st.flag]; ok && s.values[st.flag] != nil {
-			if err := st.apply(&sc, value); err != nil {
-				return sc, usagef("reading the user configuration, %s: %w", st.flag, err)
-			}
+		value, ok := config[st.flag]
+		if !ok && st.alias != "" {
+			value, ok = config[st.alias]
 		}
-	}
-	if err := fromConfig(cmd.Flags(), config, own); err != nil {
-		return sc, usage(err)
+		if !ok || s.values[st.flag] == nil {
+			continue
+		}
+		if err := st.apply(&sc, value); err != nil {
+			return sc, usagef("reading the user configuration, %s: %w", st.flag, err)
+		}
 	}
 	if s.file != "" {
 		file, err := profiles.LoadScenario(s.file)

@@ -35,20 +35,39 @@ type engineFlags struct {
 
 func (f *engineFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.model, "model", builtinModel, "model to serve; builtin is a synthetic Llama of a million parameters")
+	flags.StringVar(&f.model, "model", builtinModel, "model to serve; builtin is a synthetic Llama")
 	flags.StringVar(&f.served, "served-model-name", "", "name on the wire (default: the model's own)")
 	flags.StringVar(&f.device, "device", "cpu", "device to run on: cpu")
-	flags.Uint64Var(&f.seed, "seed", 0, "seed of the synthetic weights and of requests without one")
-	flags.IntVar(&f.sched.MaxNumSeqs, "max-num-seqs", 0, "requests running at once (default 64)")
-	flags.IntVar(&f.sched.MaxNumBatchedTokens, "max-num-batched-tokens", 0, "token budget of one step (default 512)")
-	flags.IntVar(&f.sched.MaxModelLen, "max-model-len", 0, "tokens of prompt and output together (default: the model's window)")
-	flags.IntVar(&f.sched.LongPrefillTokenThreshold, "long-prefill-token-threshold", 0, "largest piece of a prompt in one step (default: no limit)")
-	flags.IntVar(&f.blockSize, "block-size", 16, "tokens per KV block")
-	flags.StringVar(&f.kvCacheMemory, "kv-cache-memory", "", "memory for the KV cache, e.g. 64MiB (default: room for 64k tokens)")
-	flags.BoolVar(&f.prefixCaching, "enable-prefix-caching", true, "reuse the KV blocks of equal prompt prefixes")
+	flags.Uint64Var(&f.seed, "seed", 0, "seed of the weights and of requests without one")
+	flags.IntVar(&f.sched.LongPrefillTokenThreshold, "long-prefill-token-threshold", 0, "largest piece of a prompt in one step")
 	flags.BoolVar(&f.chunkedPrefill, "enable-chunked-prefill", true, "split long prompts over several steps")
-	flags.IntVar(&f.maxQueue, "max-queue", 1024, "requests waiting before new ones are refused; 0 is no limit")
+	flags.IntVar(&f.maxQueue, "max-queue", 1024, "requests waiting before new ones are refused; 0: no limit")
 	flags.IntVar(&f.workers, "workers", 0, "processors to compute with (default: all)")
+	f.addLimits(cmd, "")
+}
+
+// addLimits adds the settings that decide what fits into a batch and into the
+// cache.
+func (f *engineFlags) addLimits(cmd *cobra.Command, of string) {
+	flags := cmd.Flags()
+	flags.IntVar(&f.sched.MaxNumSeqs, "max-num-seqs", 0, of+"requests running at once (default 64)")
+	flags.IntVar(&f.sched.MaxNumBatchedTokens, "max-num-batched-tokens", 0, of+"tokens of one step (default 512)")
+	flags.IntVar(&f.sched.MaxModelLen, "max-model-len", 0, of+"tokens of prompt and output (default: the window)")
+	flags.IntVar(&f.blockSize, "block-size", 16, of+"tokens per KV block")
+	flags.StringVar(&f.kvCacheMemory, "kv-cache-memory", "", of+"KV cache, e.g. 64MiB (default: 64k tokens)")
+	flags.BoolVar(&f.prefixCaching, "enable-prefix-caching", true, of+"reuse KV blocks of equal prefixes")
+}
+
+// args are the flags of addLimits as another process takes them.
+func (f *engineFlags) args() []string {
+	return []string{
+		fmt.Sprintf("--max-num-seqs=%d", f.sched.MaxNumSeqs),
+		fmt.Sprintf("--max-num-batched-tokens=%d", f.sched.MaxNumBatchedTokens),
+		fmt.Sprintf("--max-model-len=%d", f.sched.MaxModelLen),
+		fmt.Sprintf("--block-size=%d", f.blockSize),
+		"--kv-cache-memory=" + f.kvCacheMemory,
+		fmt.Sprintf("--enable-prefix-caching=%v", f.prefixCaching),
+	}
 }
 
 // config checks the flags and returns the engine's configuration.

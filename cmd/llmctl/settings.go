@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,7 +24,8 @@ func fromEnvironment(flags *pflag.FlagSet, env func(string) string) error {
 	flags.VisitAll(func(f *pflag.Flag) {
 		name := "LLMCTL_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
 		value := env(name)
-		if failed != nil || value == "" || f.Changed || f.Value.String() != f.DefValue {
+		aliasSet := f.Value.String() != f.DefValue // --gpu sets --accelerator too
+		if failed != nil || value == "" || f.Changed || aliasSet || f.Name == "help" || f.Name == "version" {
 			return
 		}
 		if err := flags.Set(f.Name, value); err != nil {
@@ -76,14 +79,15 @@ func allFlags(c *cobra.Command) map[string]bool {
 	return known
 }
 
-// fromConfig sets the flags in names that are still untouched from the user's
-// configuration. Flags that a scenario file can say too are not among them:
-// resolveScenario puts those below the file.
-func fromConfig(flags *pflag.FlagSet, config map[string]string, skip map[string]bool) error {
+// fromConfig sets the flags that are still untouched from the user's
+// configuration. Flags that a scenario file can say too are left alone: the
+// file is stronger, so scenarioFlags.resolve sees to them.
+func fromConfig(flags *pflag.FlagSet, config map[string]string) error {
 	var failed error
 	flags.VisitAll(func(f *pflag.Flag) {
 		value, ok := config[f.Name]
-		if failed != nil || !ok || f.Changed || skip[f.Name] {
+		_, inScenario := f.Value.(*settingValue)
+		if failed != nil || !ok || f.Changed || inScenario {
 			return
 		}
 		if err := flags.Set(f.Name, value); err != nil {
@@ -115,8 +119,8 @@ func didYouMean(name string, known []string) string {
 
 func keys(set map[string]bool) []string {
 	names := make([]string, 0, len(set))
-	for name, ok := range set {
-		if ok {
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		if set[name] {
 			names = append(names, name)
 		}
 	}

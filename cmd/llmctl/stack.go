@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -90,7 +91,7 @@ func runStack(s *iostreams.IO, flags *engineFlags, e *engine.Engine, key string)
 	// The parent decides when it is over: a Ctrl-C in the terminal reaches the
 	// child too, and must not take the target away under a draining run.
 	alone := *s
-	alone.Interrupts = nil
+	alone.Interrupts = func() <-chan os.Signal { return nil }
 	return serveUntil(stop, &alone, time.Second, g.Drain, front, behind)
 }
 

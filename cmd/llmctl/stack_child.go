@@ -10,9 +10,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strings"
+	"sync"
 	"time"
-
-	"github.com/llmctl/llmctl/internal/iostreams"
 )
 
 // stackStartTimeout bounds the start of the child, which takes a fraction of a
@@ -26,11 +26,12 @@ type stackChild struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
 	log   *bytes.Buffer
+	once  sync.Once
 }
 
 // startStack runs this binary again as the bundled stack, so that client and
 // server are measured apart, and waits until it can be used.
-func startStack(ctx context.Context, s *iostreams.IO, args []string) (*stackChild, error) {
+func startStack(ctx context.Context, args []string) (*stackChild, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("finding this program: %w", err)
@@ -64,7 +65,7 @@ func startStack(ctx context.Context, s *iostreams.IO, args []string) (*stackChil
 func stackEnvironment(key string) []string {
 	env := []string{stackKeyEnv + "=" + key}
 	for _, kv := range os.Environ() {
-		if !bytes.HasPrefix([]byte(kv), []byte("LLMCTL_")) {
+		if !strings.HasPrefix(kv, "LLMCTL_") {
 			env = append(env, kv)
 		}
 	}
@@ -82,11 +83,11 @@ func (c *stackChild) await(ctx context.Context, stdout io.Reader) error {
 	defer timeout.Stop()
 	select {
 	case text := <-line:
-		if err := json.Unmarshal(text, &c.ready); err != nil {
-			_ = c.cmd.Wait() // it has ended or is about to: its log is complete then
-			return c.failed()
+		if err := json.Unmarshal(text, &c.ready); err == nil {
+			return nil
 		}
-		return nil
+		c.close() // its log is complete then
+		return c.failed()
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-timeout.C:
@@ -109,7 +110,9 @@ func (c *stackChild) failed() error {
 }
 
 // close asks the child to end, and kills it if it does not.
-func (c *stackChild) close() {
+func (c *stackChild) close() { c.once.Do(c.end) }
+
+func (c *stackChild) end() {
 	_ = c.stdin.Close()
 	done := make(chan struct{})
 	go func() {

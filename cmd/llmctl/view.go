@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -21,25 +22,31 @@ type view struct {
 	close func()
 }
 
-// newView picks the view. titled names the run first, when there are several.
-func (b *bench) newView(title string, stop *stopper, titled bool) view {
-	mode := b.flags.ui
-	if mode == "auto" {
-		mode = "plain"
-		if b.io.ErrTTY && b.io.InTTY {
-			mode = "tui"
+// progress is how the run is shown: tui, plain or none.
+func (b *bench) progress() string {
+	switch {
+	case b.flags.quiet:
+		return "none"
+	case b.flags.ui != "auto":
+		return b.flags.ui
+	case b.io.ErrTTY && b.io.InTTY:
+		return "tui"
+	}
+	return "plain"
+}
+
+// newView shows a run. Its title, if any, tells it from others of one bench.
+func (b *bench) newView(title string, stop *stopper) view {
+	switch b.progress() {
+	case "tui":
+		return b.liveView(title, stop)
+	case "plain":
+		if title != "" {
+			fmt.Fprintln(b.io.Err, title)
 		}
+		return b.plainView()
 	}
-	if b.flags.quiet || mode == "none" {
-		return view{func(record.Live) {}, func() {}}
-	}
-	if titled {
-		fmt.Fprintln(b.io.Err, title)
-	}
-	if mode == "tui" {
-		return b.liveView(stop)
-	}
-	return b.plainView()
+	return view{func(record.Live) {}, func() {}}
 }
 
 func (b *bench) plainView() view {
@@ -55,17 +62,20 @@ func (b *bench) plainView() view {
 	}
 }
 
-func (b *bench) liveView(stop *stopper) view {
+func (b *bench) liveView(title string, stop *stopper) view {
 	feed := make(chan record.Live, 1)
-	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		if err := tui.Run(ctx, b.io.In, b.io.Err, feed, stop.stop); err != nil {
+		switch err := tui.Run(context.Background(), b.io.In, b.io.Err, feed, stop.stop); {
+		case errors.Is(err, tui.ErrAborted):
+			stop.abort()
+		case err != nil:
 			fmt.Fprintf(b.io.Err, "warning: the live view ended: %v\n", err)
 		}
 	})
 	return view{
 		show: func(l record.Live) {
+			l.Title = title
 			select {
 			case feed <- l:
 			default: // the screen is behind; the next state replaces this one
@@ -74,7 +84,6 @@ func (b *bench) liveView(stop *stopper) view {
 		close: func() {
 			close(feed)
 			wg.Wait()
-			cancel()
 		},
 	}
 }

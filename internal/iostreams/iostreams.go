@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
+	"sync"
 	"syscall"
 
 	"golang.org/x/term"
@@ -25,25 +26,31 @@ type IO struct {
 	Color  bool // colour is wanted on Out
 
 	// Interrupts delivers the user's requests to stop: the first asks for an
-	// orderly end, the second for an immediate one.
-	Interrupts <-chan os.Signal
+	// orderly end, the second for an immediate one. Until it is called, an
+	// interrupt ends the process, as is right for commands that hold nothing.
+	Interrupts func() <-chan os.Signal
 }
 
 // System returns the streams, environment and signals of this process.
 func System() *IO {
-	// A buffer of two keeps a second Ctrl-C that comes before the first is read.
-	interrupts := make(chan os.Signal, 2)
-	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
 	s := &IO{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Getenv,
 		OutTTY:     isTerminal(os.Stdout),
 		ErrTTY:     isTerminal(os.Stderr),
 		InTTY:      isTerminal(os.Stdin),
-		Interrupts: interrupts,
+		Interrupts: sync.OnceValue(interrupts),
 	}
 	s.Width = width(s)
 	s.Color = s.OutTTY && s.Env("NO_COLOR") == "" && s.Env("TERM") != "dumb"
 	return s
+}
+
+// interrupts subscribes to the signals. The buffer of two keeps a second Ctrl-C
+// that comes before the first is read.
+func interrupts() <-chan os.Signal {
+	c := make(chan os.Signal, 2)
+	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+	return c
 }
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }

@@ -86,13 +86,15 @@ func (d *Dir) WriteRun(run Run, doc json.RawMessage) error {
 }
 
 func writeAtomically(path string, text []byte) error {
-	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	// Not os.CreateTemp: its mode ignores the user's umask, to both sides.
+	temporary := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".new")
+	file, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
 	if err != nil {
 		return err
 	}
 	defer os.Remove(file.Name()) //nolint:errcheck // gone after the rename
 	_, err = file.Write(text)
-	err = errors.Join(err, file.Chmod(0o644), file.Sync(), file.Close())
+	err = errors.Join(err, file.Sync(), file.Close())
 	if err != nil {
 		return err
 	}
