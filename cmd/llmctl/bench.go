@@ -84,7 +84,7 @@ func (f *benchFlags) addTarget(cmd *cobra.Command) {
 func (f *benchFlags) addRun(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.DurationVar(&f.duration, "duration", 10*time.Second, "length of the measurement")
-	flags.IntVar(&f.requests, "requests", 0, "measure this many requests in place of a duration")
+	countVar(flags, &f.requests, "requests", "measure this many requests in place of a duration")
 	flags.DurationVar(&f.warmup, "warmup", 2*time.Second, "time before the measurement in which requests do not count")
 	flags.DurationVar(&f.drain, "drain", 30*time.Second, "time that requests in flight have to end after sending has")
 	flags.DurationVar(&f.firstToken, "timeout-first-token", time.Minute, "longest wait for the first token")
@@ -146,8 +146,8 @@ func (f *benchFlags) checkChoices(sc profiles.Scenario) error {
 			return fmt.Errorf("%s: unknown choice %q, expected one of %s", c.flag, c.value, strings.TrimLeft(strings.Join(c.choices, ", "), ", "))
 		}
 	}
-	if f.requests < 0 || f.requests == 0 && f.duration <= 0 {
-		return fmt.Errorf("a run of %s or %d requests measures nothing, expected more than 0 (--duration, --requests)", f.duration, f.requests)
+	if f.requests == 0 && f.duration <= 0 {
+		return fmt.Errorf("a run of %s measures nothing, expected more than 0 (--duration)", f.duration)
 	}
 	for _, d := range []struct {
 		flag  string

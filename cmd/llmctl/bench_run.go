@@ -168,8 +168,8 @@ func (b *bench) wireModel(models []string) (string, error) {
 			return models[0], nil
 		}
 	}
-	return "", hinted(exitUsage, fmt.Errorf("the endpoint does not list the model %q%s", ref, didYouMean(ref, models)),
-		"--served-model sends a name that the endpoint does not list")
+	fmt.Fprintf(b.io.Err, "warning: the endpoint does not list the model %q%s\n", ref, didYouMean(ref, models))
+	return ref, nil
 }
 
 // measure runs the workload once, or twice for an experiment, and returns the

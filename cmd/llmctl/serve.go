@@ -39,7 +39,7 @@ func (f *engineFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.served, "served-model-name", "", "name on the wire (default: the model's own)")
 	flags.StringVar(&f.device, "device", "cpu", "device to run on: cpu")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of the weights and of requests without one")
-	flags.IntVar(&f.sched.LongPrefillTokenThreshold, "long-prefill-token-threshold", 0, "largest piece of a prompt in one step")
+	countVar(flags, &f.sched.LongPrefillTokenThreshold, "long-prefill-token-threshold", "largest piece of a prompt in one step")
 	flags.BoolVar(&f.chunkedPrefill, "enable-chunked-prefill", true, "split long prompts over several steps")
 	flags.IntVar(&f.maxQueue, "max-queue", 1024, "requests waiting before new ones are refused; 0: no limit")
 	flags.IntVar(&f.workers, "workers", 0, "processors to compute with (default: all)")
@@ -50,9 +50,9 @@ func (f *engineFlags) add(cmd *cobra.Command) {
 // cache.
 func (f *engineFlags) addLimits(cmd *cobra.Command, of string) {
 	flags := cmd.Flags()
-	flags.IntVar(&f.sched.MaxNumSeqs, "max-num-seqs", 0, of+"requests running at once (default 64)")
-	flags.IntVar(&f.sched.MaxNumBatchedTokens, "max-num-batched-tokens", 0, of+"tokens of one step (default 512)")
-	flags.IntVar(&f.sched.MaxModelLen, "max-model-len", 0, of+"tokens of prompt and output (default: the window)")
+	countVar(flags, &f.sched.MaxNumSeqs, "max-num-seqs", of+"requests running at once (default 64)")
+	countVar(flags, &f.sched.MaxNumBatchedTokens, "max-num-batched-tokens", of+"tokens of one step (default 512)")
+	countVar(flags, &f.sched.MaxModelLen, "max-model-len", of+"tokens of prompt and output (default: the window)")
 	flags.IntVar(&f.blockSize, "block-size", 16, of+"tokens per KV block")
 	flags.StringVar(&f.kvCacheMemory, "kv-cache-memory", "", of+"KV cache, e.g. 64MiB (default: 64k tokens)")
 	flags.BoolVar(&f.prefixCaching, "enable-prefix-caching", true, of+"reuse KV blocks of equal prefixes")
@@ -60,14 +60,22 @@ func (f *engineFlags) addLimits(cmd *cobra.Command, of string) {
 
 // args are the flags of addLimits as another process takes them.
 func (f *engineFlags) args() []string {
-	return []string{
-		fmt.Sprintf("--max-num-seqs=%d", f.sched.MaxNumSeqs),
-		fmt.Sprintf("--max-num-batched-tokens=%d", f.sched.MaxNumBatchedTokens),
-		fmt.Sprintf("--max-model-len=%d", f.sched.MaxModelLen),
+	args := []string{
 		fmt.Sprintf("--block-size=%d", f.blockSize),
 		"--kv-cache-memory=" + f.kvCacheMemory,
 		fmt.Sprintf("--enable-prefix-caching=%v", f.prefixCaching),
 	}
+	for _, c := range []struct {
+		flag  string
+		value int
+	}{
+		{"max-num-seqs", f.sched.MaxNumSeqs}, {"max-num-batched-tokens", f.sched.MaxNumBatchedTokens}, {"max-model-len", f.sched.MaxModelLen},
+	} {
+		if c.value > 0 {
+			args = append(args, fmt.Sprintf("--%s=%d", c.flag, c.value))
+		}
+	}
+	return args
 }
 
 // config checks the flags and returns the engine's configuration.

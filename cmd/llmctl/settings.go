@@ -17,22 +17,57 @@ import (
 	"github.com/llmctl/llmctl/profiles"
 )
 
+// rivals are flags that say the same thing in two ways. Where one is said, a
+// weaker source does not get to say the other.
+var rivals = map[string]string{
+	"rps": "concurrency", "concurrency": "rps",
+	"duration": "requests", "requests": "duration",
+}
+
+// open reports whether a flag may still be set from a weaker source.
+func open(flags *pflag.FlagSet, f *pflag.Flag) bool {
+	aliasSet := f.Value.String() != f.DefValue // --gpu sets --accelerator too
+	rival := flags.Lookup(rivals[f.Name])
+	return !f.Changed && !aliasSet && (rival == nil || !rival.Changed) && f.Name != "help" && f.Name != "version"
+}
+
 // fromEnvironment sets every flag that the command line left alone from its
 // environment variable: --kv-dtype from LLMCTL_KV_DTYPE.
 func fromEnvironment(flags *pflag.FlagSet, env func(string) string) error {
-	var failed error
-	flags.VisitAll(func(f *pflag.Flag) {
+	return setFrom(flags, func(f *pflag.Flag) (value, source string, ok bool) {
 		name := "LLMCTL_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
-		value := env(name)
-		aliasSet := f.Value.String() != f.DefValue // --gpu sets --accelerator too
-		if failed != nil || value == "" || f.Changed || aliasSet || f.Name == "help" || f.Name == "version" {
-			return
-		}
-		if err := flags.Set(f.Name, value); err != nil {
-			failed = fmt.Errorf("reading %s=%q: %w", name, value, err)
+		value = env(name)
+		return value, name, value != ""
+	})
+}
+
+// fromConfig sets the flags that are still untouched from the user's
+// configuration. Flags that a scenario file can say too are left alone: the
+// file is stronger, so scenarioFlags.resolve sees to them.
+func fromConfig(flags *pflag.FlagSet, config map[string]string) error {
+	return setFrom(flags, func(f *pflag.Flag) (value, source string, ok bool) {
+		value, ok = config[f.Name]
+		_, inScenario := f.Value.(*settingValue)
+		return value, "the user configuration, " + f.Name, ok && !inScenario
+	})
+}
+
+// setFrom sets the open flags from one source. All are looked at before any is
+// set, so that two rivals from the same source are both set, and refused.
+func setFrom(flags *pflag.FlagSet, source func(*pflag.Flag) (value, name string, ok bool)) error {
+	type assignment struct{ flag, value, source string }
+	var found []assignment
+	flags.VisitAll(func(f *pflag.Flag) {
+		if value, name, ok := source(f); ok && open(flags, f) {
+			found = append(found, assignment{f.Name, value, name})
 		}
 	})
-	return failed
+	for _, a := range found {
+		if err := flags.Set(a.flag, a.value); err != nil {
+			return fmt.Errorf("reading %s: %q: %w", a.source, a.value, err)
+		}
+	}
+	return nil
 }
 
 // userConfig reads the user's own defaults: a YAML map from flag names to
@@ -77,24 +112,6 @@ func allFlags(c *cobra.Command) map[string]bool {
 		}
 	}
 	return known
-}
-
-// fromConfig sets the flags that are still untouched from the user's
-// configuration. Flags that a scenario file can say too are left alone: the
-// file is stronger, so scenarioFlags.resolve sees to them.
-func fromConfig(flags *pflag.FlagSet, config map[string]string) error {
-	var failed error
-	flags.VisitAll(func(f *pflag.Flag) {
-		value, ok := config[f.Name]
-		_, inScenario := f.Value.(*settingValue)
-		if failed != nil || !ok || f.Changed || inScenario {
-			return
-		}
-		if err := flags.Set(f.Name, value); err != nil {
-			failed = fmt.Errorf("reading the user configuration, %s: %q: %w", f.Name, value, err)
-		}
-	})
-	return failed
 }
 
 // flagError rewrites cobra's complaint about a flag into one line with the

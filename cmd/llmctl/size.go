@@ -64,10 +64,10 @@ each number was reached.`,
 	flags.StringVar(&request.WeightDType, "weight-dtype", "", "weight format: bf16, fp16, fp8, int8, int4, awq, gptq, … (default: the model's own)")
 	flags.StringVar(&request.KVDType, "kv-dtype", "", "KV cache format: bf16, fp16, fp32 or fp8 (default: that of the activations)")
 	flags.Float64Var(&request.GPUMemoryUtilization, "gpu-memory-utilization", 0, "share of memory that the engine may use (default: the engine's)")
-	flags.IntVar(&request.BlockSize, "block-size", 0, "tokens per KV block (default: the engine's)")
-	flags.IntVar(&request.MaxModelLen, "max-model-len", 0, "tokens of prompt and output together (default: the model's window)")
-	flags.IntVar(&request.MaxNumSeqs, "max-num-seqs", 0, "requests running at once (default: the engine's)")
-	flags.IntVar(&request.MaxNumBatchedTokens, "max-num-batched-tokens", 0, "token budget of one step (default: the engine's)")
+	countVar(flags, &request.BlockSize, "block-size", "tokens per KV block (default: the engine's)")
+	countVar(flags, &request.MaxModelLen, "max-model-len", "tokens of prompt and output together (default: the model's window)")
+	countVar(flags, &request.MaxNumSeqs, "max-num-seqs", "requests running at once (default: the engine's)")
+	countVar(flags, &request.MaxNumBatchedTokens, "max-num-batched-tokens", "token budget of one step (default: the engine's)")
 	flags.StringVar(&kvCacheMemory, "kv-cache-memory", "", "take this pool per accelerator, e.g. 58GiB, and skip the memory model")
 	flags.Float64Var(&request.TargetUtilization, "target-utilization", 0, "share of a replica's largest rate to load it with (default 0.8)")
 	flags.BoolVar(&explain, "explain", false, "show how each number was reached")
@@ -81,9 +81,7 @@ func checkNumbers(cmd *cobra.Command, r sizing.Request, kvCacheMemory string) er
 		flag  string
 		value float64
 	}{
-		{"gpu-memory-utilization", r.GPUMemoryUtilization}, {"block-size", float64(r.BlockSize)},
-		{"max-model-len", float64(r.MaxModelLen)}, {"max-num-seqs", float64(r.MaxNumSeqs)},
-		{"max-num-batched-tokens", float64(r.MaxNumBatchedTokens)}, {"target-utilization", r.TargetUtilization},
+		{"gpu-memory-utilization", r.GPUMemoryUtilization}, {"target-utilization", r.TargetUtilization},
 	} {
 		if cmd.Flags().Changed(n.flag) && !(n.value > 0) {
 			return fmt.Errorf("--%s %s must be more than 0", n.flag, cmd.Flags().Lookup(n.flag).Value)

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/spf13/pflag"
+
+	"github.com/llmctl/llmctl/internal/units"
+)
+
+// countValue is a flag for a whole number of things, which may be written like
+// 8192 or 8k.
+type countValue struct{ to *int }
+
+// countVar adds a flag of a count. 0 is the default and means "not said".
+func countVar(flags *pflag.FlagSet, to *int, name, help string) {
+	flags.Var(countValue{to}, name, help)
+	flags.Lookup(name).DefValue = "0"
+}
+
+// Set implements pflag.Value.
+func (c countValue) Set(s string) error {
+	v, err := units.ParseCount(s)
+	if err != nil {
+		return err
+	}
+	if v != math.Trunc(v) || v < 1 || v > 1<<40 {
+		return fmt.Errorf("%s is not a whole number of at least 1", s)
+	}
+	*c.to = int(v)
+	return nil
+}
+
+// String implements pflag.Value.
+func (c countValue) String() string {
+	if c.to == nil {
+		return "0"
+	}
+	return strconv.Itoa(*c.to)
+}
+
+// Type implements pflag.Value.
+func (c countValue) Type() string { return "count" }
