@@ -10,7 +10,6 @@ import (
 	"github.com/llmctl/llmctl/internal/iostreams"
 	"github.com/llmctl/llmctl/internal/units"
 	"github.com/llmctl/llmctl/profiles"
-	"github.com/llmctl/llmctl/reports"
 	"github.com/llmctl/llmctl/sizing/shape"
 )
 
@@ -26,80 +25,26 @@ edited and passed back as a file.`,
 		Args: unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(
-		newCatalogue(s, "models", listModels, showModel),
-		newCatalogue(s, "accelerators", listAccelerators, func(name string) ([]byte, error) {
-			return showYAML(profiles.LoadAccelerator(name))
-		}),
-		newCatalogue(s, "workloads", listWorkloads, func(name string) ([]byte, error) {
-			return showYAML(profiles.LoadWorkload(name))
-		}),
-		newCatalogue(s, "engines", listEngines, func(name string) ([]byte, error) {
-			return showYAML(profiles.LoadEngine(name))
-		}),
-	)
-	return cmd
-}
-
-// A catalogue is what `profiles KIND -o json` prints.
-type catalogue struct {
-	Schema  string              `json:"schema"`
-	Entries []map[string]string `json:"entries"`
-}
-
-func newCatalogue(s *iostreams.IO, kind string, list func() (reports.Table, error), show func(string) ([]byte, error)) *cobra.Command {
-	var output outputFlag
-	cmd := &cobra.Command{
-		Use:   kind,
-		Short: "List the built-in " + kind,
-		Args:  unknownCommand,
-		RunE: func(*cobra.Command, []string) error {
-			table, err := list()
-			if err != nil {
-				return err
-			}
-			return output.write(s, entries(kind, table), func() error {
-				_, err := table.WriteTo(s.Out)
-				return err
-			})
-		},
+	for _, c := range []catalogue{
+		{"models", profiles.ModelNames, showModel, modelRow},
+		{"accelerators", profiles.AcceleratorNames, shown(profiles.LoadAccelerator), acceleratorRow},
+		{"workloads", profiles.WorkloadNames, shown(profiles.LoadWorkload), workloadRow},
+		{"engines", profiles.EngineNames, shown(profiles.LoadEngine), engineRow},
+	} {
+		cmd.AddCommand(c.command(s))
 	}
-	output.add(cmd)
-	cmd.AddCommand(&cobra.Command{
-		Use:   "show NAME",
-		Short: "Print one of the " + kind + " in the form that can be edited and passed back",
-		Args:  cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			data, err := show(args[0])
-			if err != nil {
-				return usage(err)
-			}
-			_, err = s.Out.Write(data)
-			return err
-		},
-	})
 	return cmd
 }
 
-func entries(kind string, t reports.Table) catalogue {
-	c := catalogue{Schema: "llmctl/" + kind + "/v1", Entries: []map[string]string{}}
-	for _, row := range t.Rows {
-		entry := map[string]string{}
-		for i, cell := range row {
-			if cell != "" {
-				entry[t.Header[i]] = cell
-			}
+// shown prints as YAML what load loads.
+func shown[T any](load func(string) (*T, error)) func(string) ([]byte, error) {
+	return func(name string) ([]byte, error) {
+		v, err := load(name)
+		if err != nil {
+			return nil, err
 		}
-		c.Entries = append(c.Entries, entry)
+		return yaml.Marshal(v)
 	}
-	return c
-}
-
-func showYAML[T any](v *T, err error) ([]byte, error) {
-	if err != nil {
-		return nil, err
-	}
-	return yaml.Marshal(v)
 }
 
 func showModel(name string) ([]byte, error) {
@@ -110,22 +55,23 @@ func showModel(name string) ([]byte, error) {
 	return data, err
 }
 
-func listModels() (reports.Table, error) {
-	t := reports.Table{
-		Header: []string{"model", "parameters", "layers", "heads", "kv_heads", "context", "kv_bytes_per_token"},
-		Right:  []bool{false, true, true, true, true, true, true},
+func modelRow(name string) ([]field, error) {
+	m, err := profiles.LoadModel(name)
+	if err != nil {
+		return nil, err
 	}
-	for _, name := range profiles.ModelNames() {
-		m, err := profiles.LoadModel(name)
-		if err != nil {
-			return t, err
-		}
-		t.Rows = append(t.Rows, []string{
-			name, billions(shape.CountParameters(m).Total()), strconv.Itoa(len(m.Layers)), strconv.Itoa(m.Heads),
-			kvHeads(m), units.Count(int64(m.MaxPositions)), units.Count(shape.KVBytesPerToken(m, shape.BF16, 1)),
-		})
-	}
-	return t, nil
+	parameters := shape.CountParameters(m).Total()
+	kv := shape.KVBytesPerToken(m, shape.BF16, 1)
+	return []field{
+		{key: "model", value: name, head: "model", text: name},
+		{key: "hugging_face_ids", value: m.IDs},
+		{key: "parameters", value: parameters, head: "params", text: billions(parameters), right: true},
+		{key: "layers", value: len(m.Layers), head: "layers", text: strconv.Itoa(len(m.Layers)), right: true},
+		{key: "heads", value: m.Heads},
+		{key: "kv_heads", value: kvHeads(m), head: "kv", text: kvHeads(m), right: true},
+		{key: "context_tokens", value: m.MaxPositions, head: "context", text: units.Count(int64(m.MaxPositions)), right: true},
+		{key: "kv_bytes_per_token", value: kv, head: "KV B/token", text: units.Count(kv), right: true},
+	}, nil
 }
 
 // kvHeads is the number of KV heads of the model's attention layers, or the
@@ -150,63 +96,58 @@ func billions(n int64) string {
 	return fmt.Sprintf("%.4gB", float64(n)/1e9)
 }
 
-func listAccelerators() (reports.Table, error) {
-	t := reports.Table{
-		Header: []string{"accelerator", "memory", "gb_per_s", "bf16_tflops", "fp8_tflops", "link", "usd_per_hour"},
-		Right:  []bool{false, true, true, true, true, false, true},
+func acceleratorRow(name string) ([]field, error) {
+	a, err := profiles.LoadAccelerator(name)
+	if err != nil {
+		return nil, err
 	}
-	for _, name := range profiles.AcceleratorNames() {
-		a, err := profiles.LoadAccelerator(name)
-		if err != nil {
-			return t, err
-		}
-		t.Rows = append(t.Rows, []string{
-			name, units.Bytes(a.MemoryBytes), known(a.BandwidthBytesPerS / 1e9), known(a.BF16FlopsPerS / 1e12),
-			known(a.FP8FlopsPerS / 1e12), a.Link, price(a.USDPerHour),
-		})
-	}
-	return t, nil
+	return []field{
+		{key: "accelerator", value: name, head: "accelerator", text: name},
+		{key: "memory_bytes", value: a.MemoryBytes, head: "memory", text: units.Bytes(a.MemoryBytes), right: true},
+		known("bandwidth_bytes_per_s", "GB/s", a.BandwidthBytesPerS, 1e9),
+		known("bf16_flops_per_s", "bf16 TF/s", a.BF16FlopsPerS, 1e12),
+		known("fp8_flops_per_s", "fp8 TF/s", a.FP8FlopsPerS, 1e12),
+		{key: "link", value: a.Link, head: "link", text: a.Link},
+		known("usd_per_hour", "$/h", a.USDPerHour, 1),
+	}, nil
 }
 
-// known leaves out what no source tells.
-func known(v float64) string {
-	if v == 0 {
-		return ""
+// known is a number that some entries do not have.
+func known(key, head string, v, unit float64) field {
+	f := field{key: key, head: head, right: true}
+	if v != 0 {
+		f.value, f.text = v, units.Number(v/unit)
 	}
-	return units.Number(v)
+	return f
 }
 
-func price(usd float64) string {
-	if usd == 0 {
-		return ""
+func workloadRow(name string) ([]field, error) {
+	p, err := profiles.LoadWorkloadProfile(name)
+	if err != nil {
+		return nil, err
 	}
-	return fmt.Sprintf("%.2f", usd)
+	w := p.Workload
+	return []field{
+		{key: "workload", value: name, head: "workload", text: name},
+		{key: "title", value: p.Title, head: "title", text: p.Title},
+		{key: "input_tokens", value: w.Input},
+		{key: "output_tokens", value: w.Output},
+		{key: "input_tokens_mean", value: w.Input.Mean, head: "input", text: units.Number(w.Input.Mean), right: true},
+		{key: "output_tokens_mean", value: w.Output.Mean, head: "output", text: units.Number(w.Output.Mean), right: true},
+		{key: "prefix", value: w.Prefix.String(), head: "prefix", text: w.Prefix.String()},
+		{key: "slo", value: p.SLO},
+	}, nil
 }
 
-func listWorkloads() (reports.Table, error) {
-	t := reports.Table{Header: []string{"workload", "input", "output", "prefix", "slo"}}
-	for _, name := range profiles.WorkloadNames() {
-		p, err := profiles.LoadWorkloadProfile(name)
-		if err != nil {
-			return t, err
-		}
-		w := p.Workload
-		t.Rows = append(t.Rows, []string{name, w.Input.String(), w.Output.String(), w.Prefix.String(), p.SLO.String()})
+func engineRow(name string) ([]field, error) {
+	e, err := profiles.LoadEngine(name)
+	if err != nil {
+		return nil, err
 	}
-	return t, nil
-}
-
-func listEngines() (reports.Table, error) {
-	t := reports.Table{
-		Header: []string{"engine", "title", "utilization", "block_size"},
-		Right:  []bool{false, false, true, true},
-	}
-	for _, name := range profiles.EngineNames() {
-		e, err := profiles.LoadEngine(name)
-		if err != nil {
-			return t, err
-		}
-		t.Rows = append(t.Rows, []string{name, e.Title, known(e.Utilization), known(float64(e.BlockSize))})
-	}
-	return t, nil
+	return []field{
+		{key: "engine", value: name, head: "engine", text: name},
+		{key: "title", value: e.Title, head: "title", text: e.Title},
+		known("gpu_memory_utilization", "memory share", e.Utilization, 1),
+		known("block_size_tokens", "block", float64(e.BlockSize), 1),
+	}, nil
 }

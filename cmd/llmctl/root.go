@@ -2,8 +2,10 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/llmctl/llmctl/internal/buildinfo"
 	"github.com/llmctl/llmctl/internal/iostreams"
@@ -55,7 +57,17 @@ gateway and an engine of its own (gateway, serve) to try everything on.`,
 	for _, c := range root.Commands() {
 		withUsageErrors(c)
 	}
+	wrapHelp(root, max(60, min(s.Width, 100)))
 	return root
+}
+
+// wrapHelp makes the help of every command fit the terminal.
+func wrapHelp(root *cobra.Command, width int) {
+	cobra.AddTemplateFunc("wrapped", func(f *pflag.FlagSet) string { return f.FlagUsagesWrapped(width) })
+	root.SetUsageTemplate(strings.NewReplacer(
+		".LocalFlags.FlagUsages", "wrapped .LocalFlags",
+		".InheritedFlags.FlagUsages", "wrapped .InheritedFlags",
+	).Replace(root.UsageTemplate()))
 }
 
 // withUsageErrors makes the errors of a command's argument check exit as

@@ -17,23 +17,24 @@ type setting struct {
 	flag, alias string
 	help        string
 	repeatable  bool
+	names       func() []string // for completion, nil when there are none
 	apply       func(sc *profiles.Scenario, value string) error
 }
 
 // settings are applied in this order, so that --workload comes before the flags
 // that change a part of it.
 var settings = []setting{
-	{flag: "model", help: "profile name, Hugging Face id, config.json, or a folder with one",
+	{flag: "model", names: profiles.ModelNames, help: "profile name, Hugging Face id, config.json, or a folder with one",
 		apply: func(sc *profiles.Scenario, v string) error { sc.Model = v; return nil }},
-	{flag: "accelerator", alias: "gpu", help: "accelerator, e.g. h100-sxm-80gb",
+	{flag: "accelerator", names: profiles.AcceleratorNames, alias: "gpu", help: "accelerator, e.g. h100-sxm-80gb",
 		apply: func(sc *profiles.Scenario, v string) error { sc.Accelerator = v; return nil }},
-	{flag: "engine", help: "serving engine and version, e.g. vllm@0.19",
+	{flag: "engine", names: profiles.EngineNames, help: "serving engine and version, e.g. vllm@0.19",
 		apply: func(sc *profiles.Scenario, v string) error { sc.Engine = v; return nil }},
 	{flag: "tp", help: "tensor-parallel size of one replica",
 		apply: func(sc *profiles.Scenario, v string) error { return parsePositive(v, &sc.Parallel.Tensor) }},
 	{flag: "pp", help: "pipeline-parallel size of one replica",
 		apply: func(sc *profiles.Scenario, v string) error { return parsePositive(v, &sc.Parallel.Pipeline) }},
-	{flag: "workload", help: "built-in workload (see llmctl profiles workloads) or a YAML file",
+	{flag: "workload", names: profiles.WorkloadNames, help: "built-in workload (see llmctl profiles workloads) or a YAML file",
 		apply: applyWorkload},
 	{flag: "isl", help: "prompt tokens: a mean, or lognormal:mean=2048,p99=8000",
 		apply: func(sc *profiles.Scenario, v string) (err error) {
@@ -157,6 +158,14 @@ func (s *scenarioFlags) add(cmd *cobra.Command, names ...string) {
 		cmd.Flags().Var(&settingValue{values, st.repeatable}, st.flag, st.help)
 		if st.alias != "" {
 			cmd.Flags().Var(&settingValue{values, st.repeatable}, st.alias, "the same as --"+st.flag)
+		}
+		if st.names != nil {
+			complete := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+				return st.names(), cobra.ShellCompDirectiveDefault // files serve too
+			}
+			for _, name := range []string{st.flag, st.alias} {
+				_ = cmd.RegisterFlagCompletionFunc(name, complete) // fails only for the alias that is not there
+			}
 		}
 	}
 }
