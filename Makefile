@@ -11,7 +11,7 @@ export CGO_CFLAGS ?= -g -O2 -Wno-deprecated-declarations
 
 .PHONY: help
 help: ## show this list
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## build bin/llmctl
@@ -22,7 +22,7 @@ install: ## install llmctl into GOBIN
 	$(GO) install ./cmd/llmctl
 
 .PHONY: bench
-bench: build ## load the bundled gateway and engine, with and without shared prefixes
+bench: build ## load the bundled stack, with and without shared prefixes
 	env -u OPENAI_BASE_URL ./bin/llmctl bench --experiment shared-prefix --concurrency 4
 
 .PHONY: test
@@ -64,8 +64,8 @@ bin/python/bin/python:
 	bin/python/bin/pip install --quiet openai==3.57.0
 
 .PHONY: integration
-integration: bin/python/bin/python ## run the tests that need more than Go: the official OpenAI client
+integration: bin/python/bin/python ## run the tests that need more than Go
 	LLMCTL_OPENAI_PYTHON=$(CURDIR)/bin/python/bin/python $(GO) test -tags integration -run 'Client' ./cmd/...
 
 .PHONY: ci
-ci: lint race integration fuzz ## everything that CI checks: lint, race, the integration tier, a short fuzz run
+ci: lint race integration fuzz ## everything: lint, race, integration tier, a short fuzz run

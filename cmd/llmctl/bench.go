@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -115,12 +116,16 @@ func (f *benchFlags) resolve(cmd *cobra.Command, s *iostreams.IO) (*bench, error
 	if cmd.Flags().Changed("duration") && cmd.Flags().Changed("requests") {
 		return nil, errors.New("--duration and --requests both bound the run; give one of them")
 	}
-	b := &bench{io: s, id: newID(), flags: f, asserts: f.asserts}
 	if f.endpoint == "" {
 		f.endpoint = s.Env("OPENAI_BASE_URL")
 	}
+	if err := f.checkTarget(cmd); err != nil {
+		return nil, err
+	}
+	b := &bench{io: s, id: newID(), flags: f, asserts: f.asserts}
 	for _, check := range []func() error{
 		func() error { return f.checkChoices(sc) },
+		func() error { return checkKey(s.Env("OPENAI_API_KEY")) },
 		func() (err error) { b.headers, err = parseHeaders(f.headers); return err },
 		func() (err error) { b.maxFailures, err = parseShare(f.maxFailures); return err },
 		func() error { return checkAsserts(f.asserts) },
@@ -131,6 +136,28 @@ func (f *benchFlags) resolve(cmd *cobra.Command, s *iostreams.IO) (*bench, error
 		}
 	}
 	return b, nil
+}
+
+// checkTarget refuses flags that would have no effect on the target.
+func (f *benchFlags) checkTarget(cmd *cobra.Command) error {
+	idle, because := []string{"metrics-url", "served-model", "header"}, "a server named by --endpoint"
+	if f.endpoint != "" {
+		idle, because = engineLimitFlags, "the bundled engine, and --endpoint or OPENAI_BASE_URL names another server"
+	}
+	for _, name := range idle {
+		if cmd.Flags().Changed(name) {
+			return fmt.Errorf("--%s has no effect here: it is for %s", name, because)
+		}
+	}
+	return nil
+}
+
+// checkKey refuses a key that can not be sent, without showing it.
+func checkKey(key string) error {
+	if strings.ContainsFunc(key, unicode.IsControl) {
+		return errors.New("OPENAI_API_KEY holds a line break or another control character")
+	}
+	return nil
 }
 
 func (f *benchFlags) checkChoices(sc profiles.Scenario) error {
@@ -171,12 +198,20 @@ func parseHeaders(lines []string) (http.Header, error) {
 	for _, line := range lines {
 		name, value, ok := strings.Cut(line, ":")
 		name = strings.TrimSpace(name)
-		if !ok || name == "" || strings.ContainsAny(name, " \t\r\n") || strings.ContainsAny(value, "\r\n") {
+		if !ok || !isToken(name) || strings.ContainsFunc(value, unicode.IsControl) {
 			return nil, fmt.Errorf("--header: expected one like 'Name: value'") // the value may be secret
 		}
 		h.Add(name, strings.TrimSpace(value))
 	}
 	return h, nil
+}
+
+// isToken reports whether a name can be that of a header (RFC 9110, 5.6.2).
+func isToken(name string) bool {
+	const others = "!#$%&'*+-.^_`|~"
+	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
+		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(others, r)
+	})
 }
 
 // parseShare reads 1% or 0.01. None at all is negative, since 0 means the

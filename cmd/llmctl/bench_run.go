@@ -26,6 +26,16 @@ type target struct {
 	endpoint, apiKey, model, metricsURL string
 	bundled                             bool
 	device                              string
+	child                               *stackChild // nil unless bundled
+}
+
+// died is closed when a target of our own has ended by itself; nil, which is
+// never, for others.
+func (t target) died() <-chan struct{} {
+	if t.child == nil {
+		return nil
+	}
+	return t.child.gone
 }
 
 // run loads the target, and prints and saves what it did.
@@ -54,7 +64,12 @@ func (b *bench) run(ctx context.Context) error {
 	if err := b.flags.output.write(b.io, report, func() error { return b.print(report) }); err != nil {
 		return err
 	}
-	return b.judge(report, keeper.failed)
+	select {
+	case <-t.died():
+		return t.child.failed()
+	default:
+		return b.judge(report, keeper.failed)
+	}
 }
 
 // stopper turns the user's wish to end into the load generator's terms: stop
@@ -126,7 +141,7 @@ func (b *bench) findTarget(ctx context.Context) (target, func(), error) {
 			return target{}, nil, err
 		}
 		r := child.ready
-		return target{r.Endpoint, child.key, r.Model, r.Metrics, true, r.Device}, child.close, nil
+		return target{r.Endpoint, child.key, r.Model, r.Metrics, true, r.Device, child}, child.close, nil
 	}
 	t := target{endpoint: b.flags.endpoint, apiKey: b.io.Env("OPENAI_API_KEY"), metricsURL: b.flags.metricsURL}
 	models, err := loadgen.Probe(ctx, loadgen.Options{Endpoint: t.endpoint, APIKey: t.apiKey, Headers: b.headers, API: loadgen.API(b.flags.api)})
@@ -217,7 +232,18 @@ func (b *bench) once(ctx context.Context, stop *stopper, t target, v variant, k 
 	view := b.newView(v.title, stop)
 	options := b.options(t, stream, stop)
 	options.OnRecord, options.OnLive = k.add, view.show
+	ctx, cancel := context.WithCancel(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		select {
+		case <-t.died():
+			cancel() // there is nothing left to measure
+		case <-ctx.Done():
+		}
+	})
 	result, err := loadgen.Run(ctx, options)
+	cancel()
+	watch.Wait()
 	view.close()
 	if err != nil {
 		return nil, err

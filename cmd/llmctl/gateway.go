@@ -27,6 +27,9 @@ docs/gateway.md explains the configuration.`,
   llmctl gateway --config gateway.yaml --check`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
+			if grace < 0 {
+				return usagef("--grace %s is negative", grace)
+			}
 			if path == "" {
 				return usagef("--config is missing, expected a file such as examples/gateway.yaml")
 			}

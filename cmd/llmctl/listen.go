@@ -20,6 +20,9 @@ type listener struct {
 
 // listen opens an address; what it answers is up to handler.
 func listen(addr string, handler http.Handler) (*listener, error) {
+	if _, err := net.ResolveTCPAddr("tcp", addr); err != nil || addr == "" {
+		return nil, usagef("%q is no address to listen on, expected one like 127.0.0.1:8000", addr)
+	}
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("listening on %s: %w", addr, errors.Unwrap(err))

@@ -46,6 +46,11 @@ func (f *engineFlags) add(cmd *cobra.Command) {
 	f.addLimits(cmd, "")
 }
 
+// engineLimitFlags are the flags of addLimits.
+var engineLimitFlags = []string{
+	"max-num-seqs", "max-num-batched-tokens", "max-model-len", "block-size", "kv-cache-memory", "enable-prefix-caching",
+}
+
 // addLimits adds the settings that decide what fits into a batch and into the
 // cache.
 func (f *engineFlags) addLimits(cmd *cobra.Command, of string) {
@@ -121,6 +126,9 @@ prefix cache behind an OpenAI-compatible API, with vLLM's flags and metrics.`,
   curl -s localhost:8000/v1/chat/completions -d '{"model":"builtin","messages":[{"role":"user","content":"hello"}]}'`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
+			if grace < 0 {
+				return usagef("--grace %s is negative", grace)
+			}
 			config, err := flags.config()
 			if err != nil {
 				return usage(err)

@@ -27,6 +27,7 @@ type stackChild struct {
 	stdin io.Closer
 	log   *bytes.Buffer
 	once  sync.Once
+	gone  chan struct{} // closed when the child has ended
 }
 
 // startStack runs this binary again as the bundled stack, so that client and
@@ -53,6 +54,7 @@ func startStack(ctx context.Context, args []string) (*stackChild, error) {
 	if err := c.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting the bundled stack: %w", err)
 	}
+	c.gone = make(chan struct{})
 	if err := c.await(ctx, stdout); err != nil {
 		c.close()
 		return nil, err
@@ -72,12 +74,17 @@ func stackEnvironment(key string) []string {
 	return env
 }
 
-// await reads the line in which the child says where it is.
+// await reads the line in which the child says where it is, and from then on
+// the rest of its output, whose end is the end of the child.
 func (c *stackChild) await(ctx context.Context, stdout io.Reader) error {
 	line := make(chan []byte, 1)
 	go func() {
-		text, _ := bufio.NewReader(stdout).ReadBytes('\n') // a short line is an error below
+		defer close(c.gone)
+		in := bufio.NewReader(stdout)
+		text, _ := in.ReadBytes('\n') // a short line is an error below
 		line <- text
+		_, _ = io.Copy(io.Discard, in)
+		_ = c.cmd.Wait() // its exit code says nothing that the report does not
 	}()
 	timeout := time.NewTimer(stackStartTimeout)
 	defer timeout.Stop()
@@ -96,33 +103,29 @@ func (c *stackChild) await(ctx context.Context, stdout io.Reader) error {
 }
 
 // failed is what the child said before it ended. Its exit code is kept: bad
-// settings of the engine are the caller's mistake.
+// settings of the engine are the caller's mistake. Of a crash the first line is
+// enough.
 func (c *stackChild) failed() error {
-	said := bytes.TrimPrefix(bytes.TrimSpace(c.log.Bytes()), []byte("error: "))
-	if len(said) == 0 {
-		said = []byte("it ended without a word")
+	said, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(c.log.String()), "error: "), "\n")
+	state := c.cmd.ProcessState
+	if said == "" && state != nil {
+		said = state.String() // "signal: killed", "exit status 1"
 	}
-	err := fmt.Errorf("starting the bundled stack: %s", said)
-	if state := c.cmd.ProcessState; state != nil && state.ExitCode() == exitUsage {
-		return usage(errors.New(string(said)))
+	if state != nil && state.ExitCode() == exitUsage && !strings.HasPrefix(said, "fatal error") {
+		return usage(errors.New(said))
 	}
-	return err
+	return fmt.Errorf("the bundled stack ended: %s", said)
 }
 
 // close asks the child to end, and kills it if it does not.
-func (c *stackChild) close() { c.once.Do(c.end) }
-
-func (c *stackChild) end() {
-	_ = c.stdin.Close()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_ = c.cmd.Wait() // its exit code says nothing that the report does not
-	}()
-	select {
-	case <-done:
-	case <-time.After(5 * time.Second):
-		_ = c.cmd.Process.Kill()
-		<-done
-	}
+func (c *stackChild) close() {
+	c.once.Do(func() {
+		_ = c.stdin.Close()
+		select {
+		case <-c.gone:
+		case <-time.After(5 * time.Second):
+			_ = c.cmd.Process.Kill()
+			<-c.gone
+		}
+	})
 }
