@@ -25,6 +25,9 @@ func TestParseAssert(t *testing.T) {
 		{"goodput >= 4/s", Assert{Metric: "goodput", Op: ">=", Value: 4}},
 		{"attainment >= 99%", Assert{Metric: "attainment", Op: ">=", Value: 0.99}},
 		{"attainment >= 0.99", Assert{Metric: "attainment", Op: ">=", Value: 0.99}},
+		{"attainment == 100%", Assert{Metric: "attainment", Op: "==", Value: 1}},
+		{"attainment == 1", Assert{Metric: "attainment", Op: "==", Value: 1}},
+		{"rate(failures) <= 0", Assert{Stat: "rate", Metric: "failures", Op: "<=", Value: 0}},
 		{"output_tokens_per_s > 1.5k", Assert{Metric: "output_tokens_per_s", Op: ">", Value: 1500}},
 		{"output_tokens_per_s > 10/s", Assert{Metric: "output_tokens_per_s", Op: ">", Value: 10}},
 		{"prefix_hit_rate > 50 %", Assert{Metric: "prefix_hit_rate", Op: ">", Value: 0.5}},
@@ -64,6 +67,12 @@ func TestParseAssertRefuses(t *testing.T) {
 		{"goodput > 4/x", "unknown time unit"},
 		{"attainment > many", "expected one like 99%"},
 		{"attainment > NaN", "not a number"},
+		{"attainment >= 99", "99% or 0.99"},
+		{"attainment >= 101%", "99% or 0.99"},
+		{"prefix_hit_rate > 50", "between 0 and 1"},
+		{"rate(failures) < 1.5", "between 0 and 1"},
+		{"rate(failures) < -1%", "between 0 and 1"},
+		{"attainment > Inf", "between 0 and 1"},
 		{"p99(ttft) <", "expected one like 500ms"},
 	} {
 		t.Run(tc.text, func(t *testing.T) {
