@@ -83,7 +83,7 @@ func newClient(o Options, target endpoint, now func() time.Duration) *client {
 		url:        target.generate(o.API),
 		header:     header,
 		secret:     o.APIKey,
-		bodies:     &bodyWriter{model: o.Model, api: o.API, ignoreEOS: o.IgnoreEOS, stream: o.Workload},
+		bodies:     &bodyWriter{model: o.Model, api: o.API, ignoreEOS: o.IgnoreEOS, continuous: o.ContinuousUsage, stream: o.Workload},
 		ignoreEOS:  o.IgnoreEOS,
 		firstToken: o.FirstTokenTimeout,
 		idle:       o.IdleTimeout,
@@ -210,7 +210,8 @@ const maxErrorBody = 64 << 10
 func (x *exchange) refused(response *http.Response) (again bool) {
 	body, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBody)) // half a message is better than none
 	badRequest := response.StatusCode == http.StatusBadRequest || response.StatusCode == http.StatusUnprocessableEntity
-	named := bytes.Contains(body, []byte("stream_options")) || bytes.Contains(body, []byte("include_usage"))
+	named := bytes.Contains(body, []byte("stream_options")) || bytes.Contains(body, []byte("include_usage")) ||
+		bytes.Contains(body, []byte("continuous_usage_stats"))
 	if badRequest && named && x.job.withUsage {
 		x.usageRefused.Store(true)
 		return true

@@ -36,15 +36,20 @@ func TestBody(t *testing.T) {
 		api       API
 		ignoreEOS bool
 		usage     bool
+		each      bool
 		want      string
 	}{
-		{"chat", plain, Chat, false, true,
+		{"chat", plain, Chat, false, true, false,
 			`{"model":"m","messages":[{"role":"user","content":"w w w w w"}],"max_tokens":7,"stream":true,"stream_options":{"include_usage":true}}`},
-		{"chat with a shared prefix", shared, Chat, false, true,
+		{"usage of each event", plain, Completions, false, true, true,
+			`{"model":"m","prompt":"w w w w w","max_tokens":7,"stream":true,"stream_options":{"include_usage":true,"continuous_usage_stats":true}}`},
+		{"usage of each event, refused", plain, Completions, false, false, true,
+			`{"model":"m","prompt":"w w w w w","max_tokens":7,"stream":true}`},
+		{"chat with a shared prefix", shared, Chat, false, true, false,
 			`{"model":"m","messages":[{"role":"system","content":"w w w"},{"role":"user","content":"w w"}],"max_tokens":7,"stream":true,"stream_options":{"include_usage":true},"user":"tenant-1"}`},
-		{"completions", shared, Completions, false, true,
+		{"completions", shared, Completions, false, true, false,
 			`{"model":"m","prompt":"w w w w w","max_tokens":7,"stream":true,"stream_options":{"include_usage":true},"user":"tenant-1"}`},
-		{"exact length, without usage", plain, Completions, true, false,
+		{"exact length, without usage", plain, Completions, true, false, false,
 			`{"model":"m","prompt":"w w w w w","max_tokens":7,"stream":true,"ignore_eos":true,"min_tokens":7}`},
 	}
 	for _, tt := range tests {
@@ -53,7 +58,7 @@ func TestBody(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w := &bodyWriter{model: "m", api: tt.api, ignoreEOS: tt.ignoreEOS, stream: s}
+			w := &bodyWriter{model: "m", api: tt.api, ignoreEOS: tt.ignoreEOS, continuous: tt.each, stream: s}
 			if diff := cmp.Diff(tt.want, string(w.write(s.Session(0), 0, tt.usage))); diff != "" {
 				t.Errorf("body (-want +got):\n%s", diff)
 			}
