@@ -105,7 +105,7 @@ func (x *exchange) event(event openai.Event, now time.Duration) {
 	}
 	if len(a.chunk.Finish) > 0 && !r.Finished.Known() {
 		r.Finished = record.At(now)
-		r.FinishReason = a.chunk.FinishReason()
+		r.FinishReason = oneLine(a.chunk.FinishReason())
 		x.watch.finished(now)
 	}
 }

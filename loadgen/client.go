@@ -176,13 +176,13 @@ func (x *exchange) attempt(ctx context.Context, cancel context.CancelCauseFunc, 
 	response, err := x.transport.RoundTrip(request)
 	if err != nil {
 		if !giveUp(ctx, x.record, x.now()) {
-			fail(x.record, transportFailure(err), err.Error())
+			failTransport(x.record, err)
 		}
 		return false
 	}
 	defer func() { _ = response.Body.Close() }() // nothing is left to read
 	x.record.HTTPStatus = response.StatusCode
-	x.record.RequestID = response.Header.Get("X-Request-Id")
+	x.record.RequestID = oneLine(response.Header.Get("X-Request-Id"))
 	if response.StatusCode/100 != 2 {
 		return x.refused(response)
 	}

@@ -87,6 +87,7 @@ func (c *collector) loop() {
 }
 
 func (c *collector) take(rec *record.Record) {
+	rec.Clean()
 	switch rec.Outcome {
 	case record.OK:
 		c.ok++

@@ -114,6 +114,32 @@ func TestRecordKnowsItsRequest(t *testing.T) {
 	}
 }
 
+// TestForeignText: what a server or a user wrote can not steer a terminal.
+func TestForeignText(t *testing.T) {
+	answer := mock.Cut(c("a"), finish(`stop\u001b[2J\n`), mock.Done)
+	answer.Header = http.Header{"X-Request-Id": {"req\t1\u009b2J"}}
+	refusal := &mock.Script{Status: 429, Pieces: mock.Cut(`{"error":{"message":"slow\u001b]0;owned\u0007 down"}}`).Pieces}
+	broken := mock.Cut(c("a"), mock.Event(`{"error":{"message":"out of\n\u001b[1mmemory"}}`))
+	page := mock.Cut("<p>\x1b[31m\n</p>")
+	for _, tt := range []struct {
+		name                      string
+		script                    *mock.Script
+		requestID, finish, detail string
+	}{
+		{"answer", answer, `req 1\u009b2J`, `stop\x1b[2J`, ""},
+		{"error page", refusal, "", "", `slow\x1b]0;owned\a down`},
+		{"error in the stream", broken, "", "", `out of \x1b[1mmemory`},
+		{"no stream", page, "", "", `the answer holds no event, it begins with "<p>\x1b[31m\n</p>"`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := one(t, scripted(tt.script), func(o *Options) { o.Model = "m\x1b[31m\nx" })
+			if r.Model != `m\x1b[31m x` || r.RequestID != tt.requestID || r.FinishReason != tt.finish || r.Detail != tt.detail {
+				t.Errorf("model %q, request id %q, finish reason %q, detail %q", r.Model, r.RequestID, r.FinishReason, r.Detail)
+			}
+		})
+	}
+}
+
 func TestCachedTokens(t *testing.T) {
 	event := `{"choices":[],"usage":{"prompt_tokens":8,"completion_tokens":1,"prompt_tokens_details":{"cached_tokens":%s}}}`
 	for value, want := range map[string]record.Count{"0": record.Counted(0), "6": record.Counted(6), "null": 0} {
@@ -207,24 +233,32 @@ func TestConnectFailures(t *testing.T) {
 	refused := &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 	noPort := &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.EADDRNOTAVAIL)}
 	noFile := &net.OpError{Op: "dial", Err: os.NewSyscallError("socket", syscall.EMFILE)}
+	noFileAtAll := &net.OpError{Op: "dial", Err: os.NewSyscallError("socket", syscall.ENFILE)}
+	noFileToResolve := &net.DNSError{Err: "dial udp: socket: too many open files", Name: "x"}
 	garbage := func(o *Options) { o.env.dial = garbageServer }
 	tests := []struct {
 		name   string
 		change func(*Options)
 		want   record.Failure
+		detail string
 	}{
-		{"refused", dialing(refused), record.Connect},
-		{"unknown host", dialing(&net.DNSError{Err: "no such host", Name: "x"}), record.Connect},
-		{"T50 out of ports", dialing(noPort), record.ClientPorts},
-		{"T50 out of files", dialing(noFile), record.ClientPorts},
-		{"not HTTP", garbage, record.Malformed},
-		{"HTTP instead of HTTPS", func(o *Options) { o.Endpoint = strings.Replace(o.Endpoint, "http:", "https:", 1) }, record.TLS},
+		{"refused", dialing(refused), record.Connect, "refused"},
+		{"unknown host", dialing(&net.DNSError{Err: "no such host", Name: "x"}), record.Connect, "no such host"},
+		{"T50 out of ports", dialing(noPort), record.ClientPorts, "dial: connect"},
+		{"T50 out of files", dialing(noFile), record.ClientPorts, record.OutOfFiles + ": dial"},
+		{"machine out of files", dialing(noFileAtAll), record.ClientPorts, record.OutOfFiles},
+		{"out of files to resolve a name", dialing(noFileToResolve), record.ClientPorts, record.OutOfFiles},
+		{"not HTTP", garbage, record.Malformed, "malformed"},
+		{"HTTP instead of HTTPS", func(o *Options) { o.Endpoint = strings.Replace(o.Endpoint, "http:", "https:", 1) }, record.TLS, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			r := one(t, &mock.Server{}, tt.change)
-			if r.Failure != tt.want || r.HTTPStatus != 0 || r.Detail == "" {
-				t.Errorf("%s %q, want %s", r.Failure, r.Detail, tt.want)
+			if r.Failure != tt.want || r.HTTPStatus != 0 || r.Detail == "" || !strings.Contains(r.Detail, tt.detail) {
+				t.Errorf("%s %q, want %s %q", r.Failure, r.Detail, tt.want, tt.detail)
+			}
+			if files := strings.HasPrefix(r.Detail, record.OutOfFiles); files != strings.HasPrefix(tt.detail, record.OutOfFiles) {
+				t.Errorf("detail %q speaks of files: %v", r.Detail, files)
 			}
 		})
 	}

@@ -48,7 +48,10 @@ func (c *collector) client(r *Report) Client {
 	if n := c.requests.Dropped; n > 0 {
 		because("%s dropped: the client was at its cap, or too late", count(n, "request"))
 	}
-	if n := c.requests.Failures[record.ClientPorts]; n > 0 {
+	if n := c.outOfFiles; n > 0 {
+		because("%s failed because %s", count(n, "request"), record.OutOfFiles)
+	}
+	if n := c.requests.Failures[record.ClientPorts] - c.outOfFiles; n > 0 {
 		because("%s found no free port on the client", count(n, "request"))
 	}
 	return out

@@ -34,6 +34,10 @@ const (
 	Malformed         Failure = "malformed"
 )
 
+// OutOfFiles begins the Detail of a ClientPorts failure when it was not ports
+// that the client ran out of, but files.
+const OutOfFiles = "the client ran out of open files (ulimit -n)"
+
 // TokensSource says where output_tokens comes from.
 type TokensSource string
 
