@@ -150,6 +150,46 @@ func TestCachedTokens(t *testing.T) {
 	}
 }
 
+// TestImplausibleUsage: counts that contradict each other or the events are
+// absent, and the record says so.
+func TestImplausibleUsage(t *testing.T) {
+	text := c("a") + c("b") + c("c")
+	told := func(prompt, completion, cached string) string {
+		return mock.Event(`{"choices":[],"usage":{"prompt_tokens":` + prompt + `,"completion_tokens":` + completion + `,"prompt_tokens_details":{"cached_tokens":` + cached + `}}}`)
+	}
+	counted := record.Counted
+	for _, tt := range []struct {
+		name                  string
+		body                  string
+		input, cached, output record.Count
+		source                record.TokensSource
+		implausible           bool
+	}{
+		{"plausible", text + told("8", "3", "8"), counted(8), counted(8), counted(3), record.FromUsage, false},
+		{"more cached than prompt", text + told("1", "3", "9999"), 0, 0, counted(3), record.FromUsage, true},
+		{"no completion beside output", text + told("8", "0", "0"), counted(8), counted(0), counted(3), record.FromChunk, true},
+		{"negative", text + told("8", "-3", "0"), counted(8), counted(0), counted(3), record.FromChunk, true},
+		{"negative prompt", text + told("-8", "3", "0"), 0, counted(0), counted(3), record.FromUsage, true},
+		{"huge", text + told("8", "9000000000", "0"), counted(8), counted(0), counted(3), record.FromChunk, true},
+		{"the last counts", text + told("8", "0", "0") + told("8", "3", "0"), counted(8), counted(0), counted(3), record.FromUsage, false},
+		{"no output, no contradiction", told("8", "0", "0"), counted(8), counted(0), counted(0), record.FromUsage, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := one(t, scripted(mock.Cut(tt.body+mock.Done)), nil)
+			if r.Input != tt.input || r.Cached != tt.cached || r.Output != tt.output || r.TokensSource != tt.source || r.UsageImplausible != tt.implausible {
+				t.Errorf("input %v, cached %v, output %v by %s, implausible %v", r.Input, r.Cached, r.Output, r.TokensSource, r.UsageImplausible)
+			}
+		})
+	}
+	t.Run("no completion in each event", func(t *testing.T) {
+		event := mock.Event(`{"choices":[{"delta":{"content":"a"}}],"usage":{"completion_tokens":0}}`)
+		r := one(t, scripted(mock.Cut(event+event+usage("2")+mock.Done)), nil)
+		if k, known := r.FirstTokens(); k != 1 || known || r.Output != counted(2) {
+			t.Errorf("first event of %d tokens (known: %v), output %v", k, known, r.Output)
+		}
+	})
+}
+
 func TestShortOutput(t *testing.T) {
 	for _, tt := range []struct {
 		ignoreEOS bool

@@ -40,6 +40,7 @@ type collector struct {
 	promptUnknown          int // ok requests without a prompt count
 	cachedUnknown          int // ok requests with a prompt count but no cached count
 	firstAssumed           int
+	implausible            int // requests of which the server told counts that can not be
 	outOfFiles             int // client_ports failures that were for want of files
 	laterTurns             bool
 
@@ -178,6 +179,9 @@ func (c *collector) count(r *record.Record) {
 	}
 	if r.ShortOutput {
 		q.ShortOutput++
+	}
+	if r.UsageImplausible {
+		c.implausible++
 	}
 	if r.Failure == record.ClientPorts && strings.HasPrefix(r.Detail, record.OutOfFiles) {
 		c.outOfFiles++

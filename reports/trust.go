@@ -83,6 +83,9 @@ func (c *collector) warn(r *Report) {
 	if p := r.PrefixCache; p != nil && p.HitRate > warmCache && !c.run.SharedPrefix && !c.laterTurns {
 		c.note(r, "warm_cache", "%s of the prompt tokens came from the prefix cache though the workload shares none: an earlier run warmed it; use another --seed or restart the target", percent(p.HitRate))
 	}
+	if c.implausible > 0 {
+		c.note(r, "usage_implausible", "for %s the server told token counts that can not be (more cached than prompt tokens, none beside output, negative, or huge); they are taken as absent", count(c.implausible, "request"))
+	}
 	switch r.Tokens.Source {
 	case string(record.Estimated):
 		c.note(r, "tokens_estimated", "the server sent no usage; output tokens are estimated by encoding the text, so TPOT and tokens/s are too")

@@ -83,6 +83,7 @@ func TestWarnings(t *testing.T) {
 		{"estimated", nil, with(ok, func(r *record.Record) { r.TokensSource = record.Estimated }), "tokens_estimated"},
 		{"chunks", nil, with(ok, func(r *record.Record) { r.TokensSource = record.FromChunk }), "tokens_estimated"},
 		{"short", nil, with(ok, func(r *record.Record) { r.ShortOutput = true }), "short_output"},
+		{"implausible usage", nil, with(ok, func(r *record.Record) { r.UsageImplausible = true }), "usage_implausible"},
 		{"length", nil, with(ok, func(r *record.Record) { r.AskedInput = record.Counted(50) }), "input_length"},
 		{"failures", nil, with(ok, func(r *record.Record) { r.Outcome, r.Failure = record.Failed, record.Truncated }), "too_many_failures"},
 		{"failures allowed", func(r *record.Run) { r.MaxFailures = 1 }, with(ok, func(r *record.Record) { r.Outcome, r.Failure = record.Failed, record.Truncated }), ""},

@@ -76,6 +76,9 @@ type Record struct {
 	Output       Count // output tokens, reasoning included
 	TokensSource TokensSource
 	ShortOutput  bool // asked for exactly AskedOutput, got fewer
+	// UsageImplausible means that the server told counts that can not be, which
+	// are absent here.
+	UsageImplausible bool
 
 	// Chunks are the events that carried output; nil when none did.
 	Chunks Chunks
