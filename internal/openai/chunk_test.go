@@ -62,7 +62,7 @@ var chunks = []struct {
 		view{Usage: openai.Usage{Cached: record.Counted(3), Implausible: true}}},
 	{"count of a type that is none", `{"usage":{"prompt_tokens":"7","completion_tokens":null}}`, view{}},
 	{"negative index is no usage", `{"choices":[{"index":-1}],"usage":{"prompt_tokens":7}}`, view{Choices: 1, Usage: openai.Usage{Prompt: record.Counted(7)}}},
-	{"usage that does not count", `{"usage":{"prompt_tokens":-1,"completion_tokens":1.5,"total_tokens":"7","prompt_tokens_details":null}}`, view{}},
+	{"usage that does not count", `{"usage":{"prompt_tokens":-1,"completion_tokens":1.5,"total_tokens":"7","prompt_tokens_details":null}}`, view{Usage: openai.Usage{Implausible: true}}},
 	{"null usage", `{"choices":[],"usage":null}`, view{}},
 	{"completions text", `{"choices":[{"index":0,"text":"hi","finish_reason":"length"}]}`, view{Choices: 1, Content: true, Text: "hi", Finish: "length"}},
 	{"not streamed", `{"choices":[{"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}`,
