@@ -105,7 +105,7 @@ func (x *exchange) event(event openai.Event, now time.Duration) {
 	}
 	if len(a.chunk.Finish) > 0 && !r.Finished.Known() {
 		r.Finished = record.At(now)
-		r.FinishReason = a.chunk.FinishReason()
+		r.FinishReason = oneLine(a.chunk.FinishReason())
 		x.watch.finished(now)
 	}
 }
@@ -138,7 +138,7 @@ func (x *exchange) output(now time.Duration) {
 
 	tokens := 1
 	total, known := a.chunk.Usage.Completion.Value()
-	if believable := known && total >= a.counted && total <= math.MaxInt32; believable && !a.blind {
+	if believable := known && total >= max(1, a.counted) && total <= math.MaxInt32; believable && !a.blind {
 		tokens = total - a.counted
 		a.counted = total
 		if a.tokens == nil {
@@ -163,12 +163,28 @@ func (x *exchange) usage(u *openai.Usage) {
 	if u.Completion.Known() {
 		r.Output, r.TokensSource = u.Completion, record.FromUsage
 	}
+	r.UsageImplausible = r.UsageImplausible || u.Implausible
+}
+
+// disbelieve takes as absent what the server counted when its counts contradict
+// each other or the events.
+func (x *exchange) disbelieve() {
+	a, r := &x.answer, x.record
+	prompt, promptKnown := r.Input.Value()
+	if cached, known := r.Cached.Value(); known && promptKnown && cached > prompt {
+		r.Input, r.Cached, r.UsageImplausible = 0, 0, true
+	}
+	if n, known := r.Output.Value(); known && n < 1 && len(a.times) > 0 {
+		r.Output, r.TokensSource, r.UsageImplausible = 0, "", true
+		a.blind = true
+	}
 }
 
 // conclude writes the outcome when the stream is over; err is why reading
 // ended, nil for a proper end.
 func (x *exchange) conclude(ctx context.Context, err error) {
 	a, r := &x.answer, x.record
+	x.disbelieve()
 	if len(a.times) > 0 {
 		chunks := &record.MeasuredChunks{Times: a.times}
 		if !a.blind {

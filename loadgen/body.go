@@ -25,15 +25,17 @@ type message struct {
 }
 
 type streamOptions struct {
-	IncludeUsage bool `json:"include_usage"`
+	IncludeUsage         bool `json:"include_usage"`
+	ContinuousUsageStats bool `json:"continuous_usage_stats,omitempty"`
 }
 
 // bodyWriter turns turns into request bodies.
 type bodyWriter struct {
-	model     string
-	api       API
-	ignoreEOS bool
-	stream    *workload.Stream
+	model      string
+	api        API
+	ignoreEOS  bool
+	continuous bool // ask for usage in every chunk
+	stream     *workload.Stream
 }
 
 // write returns the JSON body of one turn. withUsage asks the server for its
@@ -47,7 +49,7 @@ func (w *bodyWriter) write(s workload.Session, turn int, withUsage bool) []byte 
 		User:      s.Tenant,
 	}
 	if withUsage {
-		body.StreamOptions = &streamOptions{IncludeUsage: true}
+		body.StreamOptions = &streamOptions{IncludeUsage: true, ContinuousUsageStats: w.continuous}
 	}
 	if w.ignoreEOS {
 		body.IgnoreEOS, body.MinTokens = true, s.Turns[turn].Output

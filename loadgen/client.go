@@ -83,7 +83,7 @@ func newClient(o Options, target endpoint, now func() time.Duration) *client {
 		url:        target.generate(o.API),
 		header:     header,
 		secret:     o.APIKey,
-		bodies:     &bodyWriter{model: o.Model, api: o.API, ignoreEOS: o.IgnoreEOS, stream: o.Workload},
+		bodies:     &bodyWriter{model: o.Model, api: o.API, ignoreEOS: o.IgnoreEOS, continuous: o.ContinuousUsage, stream: o.Workload},
 		ignoreEOS:  o.IgnoreEOS,
 		firstToken: o.FirstTokenTimeout,
 		idle:       o.IdleTimeout,
@@ -176,13 +176,13 @@ func (x *exchange) attempt(ctx context.Context, cancel context.CancelCauseFunc, 
 	response, err := x.transport.RoundTrip(request)
 	if err != nil {
 		if !giveUp(ctx, x.record, x.now()) {
-			fail(x.record, transportFailure(err), err.Error())
+			failTransport(x.record, err)
 		}
 		return false
 	}
 	defer func() { _ = response.Body.Close() }() // nothing is left to read
 	x.record.HTTPStatus = response.StatusCode
-	x.record.RequestID = response.Header.Get("X-Request-Id")
+	x.record.RequestID = oneLine(response.Header.Get("X-Request-Id"))
 	if response.StatusCode/100 != 2 {
 		return x.refused(response)
 	}
@@ -210,7 +210,8 @@ const maxErrorBody = 64 << 10
 func (x *exchange) refused(response *http.Response) (again bool) {
 	body, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBody)) // half a message is better than none
 	badRequest := response.StatusCode == http.StatusBadRequest || response.StatusCode == http.StatusUnprocessableEntity
-	named := bytes.Contains(body, []byte("stream_options")) || bytes.Contains(body, []byte("include_usage"))
+	named := bytes.Contains(body, []byte("stream_options")) || bytes.Contains(body, []byte("include_usage")) ||
+		bytes.Contains(body, []byte("continuous_usage_stats"))
 	if badRequest && named && x.job.withUsage {
 		x.usageRefused.Store(true)
 		return true

@@ -87,6 +87,7 @@ func (c *collector) loop() {
 }
 
 func (c *collector) take(rec *record.Record) {
+	rec.Clean()
 	switch rec.Outcome {
 	case record.OK:
 		c.ok++
@@ -102,11 +103,9 @@ func (c *collector) take(rec *record.Record) {
 		sent, _ := rec.Sent.Since()
 		c.note(&c.lag, sent, lag)
 	}
-	if took, ok := rec.Last.Sub(rec.First); ok && took > 0 {
-		if n, _ := rec.Output.Value(); n > 1 {
-			last, _ := rec.Last.Since()
-			c.note(&c.tpot, last, took/time.Duration(n-1))
-		}
+	if tpot, ok := rec.TPOT(); ok && tpot > 0 {
+		last, _ := rec.Last.Since()
+		c.note(&c.tpot, last, tpot)
 	}
 	if c.r.o.OnRecord != nil {
 		c.r.o.OnRecord(rec)

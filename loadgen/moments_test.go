@@ -137,6 +137,32 @@ func TestTimeouts(t *testing.T) {
 	}
 }
 
+// TestIdleTimeout: the limit between outputs holds from the first one on,
+// however far away the other limits are.
+func TestIdleTimeout(t *testing.T) {
+	for _, tt := range []struct {
+		name             string
+		firstToken, idle time.Duration
+		pieces           []mock.Piece
+		after            time.Duration
+	}{
+		{"shorter than the limit of the first token", 9 * time.Second, time.Second, []mock.Piece{{At: 500 * ms, Data: c("a")}}, 1500 * ms},
+		{"first token at once", 9 * time.Second, time.Second, []mock.Piece{{Data: c("a")}}, time.Second},
+		{"each output puts it off", 9 * time.Second, time.Second, drip(5, 900*ms), 4600 * ms},
+		{"no limit of the first token", 0, time.Second, []mock.Piece{{At: 500 * ms, Data: c("a")}}, 1500 * ms},
+		{"longer than the limit of the first token", time.Second, 3 * time.Second, []mock.Piece{{At: 500 * ms, Data: c("a")}}, 3500 * ms},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			o := Options{Workload: fixed(t, closed(1), 8, 4), Requests: 1, FirstTokenTimeout: tt.firstToken, IdleTimeout: tt.idle, TotalTimeout: time.Minute}
+			virtual(t, scripted(&mock.Script{Pieces: tt.pieces, End: mock.Hang}), o, func(result *Result) {
+				if r := result.Records[0]; r.Failure != record.TimeoutIdle || result.Run.Window.End != tt.after {
+					t.Errorf("%s %s after %v, want %s after %v", r.Outcome, r.Failure, result.Run.Window.End, record.TimeoutIdle, tt.after)
+				}
+			})
+		})
+	}
+}
+
 // drip is n events with content at even distances.
 func drip(n int, every time.Duration) (pieces []mock.Piece) {
 	for i := range n {

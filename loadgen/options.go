@@ -45,6 +45,9 @@ type Options struct {
 	// IgnoreEOS asks the server for exactly the output length of the workload,
 	// with ignore_eos and min_tokens, which vLLM and SGLang understand.
 	IgnoreEOS bool
+	// ContinuousUsage asks the server to count the tokens of each event, with
+	// continuous_usage_stats, which vLLM and the bundled engine understand.
+	ContinuousUsage bool
 
 	MetricsURL      string        // Prometheus page of the target; empty looks for /metrics beside /v1
 	MetricsInterval time.Duration // between scrapes; negative scrapes nothing

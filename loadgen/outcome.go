@@ -9,7 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-	"unicode"
 
 	"github.com/llmctl/llmctl/reports/record"
 )
@@ -20,6 +19,22 @@ var errCut = errors.New("cut by the end of the run")
 // fail writes a failure into the record.
 func fail(r *record.Record, class record.Failure, detail string) {
 	r.Outcome, r.Failure, r.Detail = record.Failed, class, oneLine(detail)
+}
+
+// failTransport writes the failure of a request that got no response. A client
+// out of files looks like one out of ports; the detail tells them apart.
+func failTransport(r *record.Record, err error) {
+	detail := err.Error()
+	if outOfFiles(err) {
+		detail = record.OutOfFiles + ": " + detail
+	}
+	fail(r, transportFailure(err), detail)
+}
+
+// outOfFiles reports whether the process or the machine has no file descriptor
+// left. The resolver keeps of its errors the text alone.
+func outOfFiles(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || strings.Contains(err.Error(), syscall.EMFILE.Error())
 }
 
 // giveUp writes the outcome of a request that this client ended itself; ok is
@@ -49,8 +64,7 @@ func transportFailure(err error) record.Failure {
 		name    x509.HostnameError
 	)
 	switch {
-	case errors.Is(err, syscall.EADDRNOTAVAIL), errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE),
-		errors.Is(err, syscall.ENOBUFS):
+	case errors.Is(err, syscall.EADDRNOTAVAIL), errors.Is(err, syscall.ENOBUFS), outOfFiles(err):
 		return record.ClientPorts
 	case errors.As(err, &header), errors.As(err, &alert), errors.As(err, &invalid), errors.As(err, &unknown),
 		errors.As(err, &name), errors.Is(err, http.ErrSchemeMismatch):
@@ -74,10 +88,9 @@ func bodyFailure(err error) record.Failure {
 // maxDetail is the length of an explanation in a record, in bytes.
 const maxDetail = 300
 
-// oneLine makes text from elsewhere safe to print in one line.
+// oneLine makes text from elsewhere safe to print in one line that is not long.
 func oneLine(s string) string {
-	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
-	s = strings.ToValidUTF8(s, "\uFFFD")
+	s = record.Printable(strings.Join(strings.Fields(s), " "))
 	if len(s) > maxDetail {
 		s = strings.ToValidUTF8(s[:maxDetail], "") + "…"
 	}

@@ -36,15 +36,20 @@ func TestBody(t *testing.T) {
 		api       API
 		ignoreEOS bool
 		usage     bool
+		each      bool
 		want      string
 	}{
-		{"chat", plain, Chat, false, true,
+		{"chat", plain, Chat, false, true, false,
 			`{"model":"m","messages":[{"role":"user","content":"w w w w w"}],"max_tokens":7,"stream":true,"stream_options":{"include_usage":true}}`},
-		{"chat with a shared prefix", shared, Chat, false, true,
+		{"usage of each event", plain, Completions, false, true, true,
+			`{"model":"m","prompt":"w w w w w","max_tokens":7,"stream":true,"stream_options":{"include_usage":true,"continuous_usage_stats":true}}`},
+		{"usage of each event, refused", plain, Completions, false, false, true,
+			`{"model":"m","prompt":"w w w w w","max_tokens":7,"stream":true}`},
+		{"chat with a shared prefix", shared, Chat, false, true, false,
 			`{"model":"m","messages":[{"role":"system","content":"w w w"},{"role":"user","content":"w w"}],"max_tokens":7,"stream":true,"stream_options":{"include_usage":true},"user":"tenant-1"}`},
-		{"completions", shared, Completions, false, true,
+		{"completions", shared, Completions, false, true, false,
 			`{"model":"m","prompt":"w w w w w","max_tokens":7,"stream":true,"stream_options":{"include_usage":true},"user":"tenant-1"}`},
-		{"exact length, without usage", plain, Completions, true, false,
+		{"exact length, without usage", plain, Completions, true, false, false,
 			`{"model":"m","prompt":"w w w w w","max_tokens":7,"stream":true,"ignore_eos":true,"min_tokens":7}`},
 	}
 	for _, tt := range tests {
@@ -53,7 +58,7 @@ func TestBody(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w := &bodyWriter{model: "m", api: tt.api, ignoreEOS: tt.ignoreEOS, stream: s}
+			w := &bodyWriter{model: "m", api: tt.api, ignoreEOS: tt.ignoreEOS, continuous: tt.each, stream: s}
 			if diff := cmp.Diff(tt.want, string(w.write(s.Session(0), 0, tt.usage))); diff != "" {
 				t.Errorf("body (-want +got):\n%s", diff)
 			}
@@ -109,6 +114,32 @@ func TestRecordKnowsItsRequest(t *testing.T) {
 	}
 }
 
+// TestForeignText: what a server or a user wrote can not steer a terminal.
+func TestForeignText(t *testing.T) {
+	answer := mock.Cut(c("a"), finish(`stop\u001b[2J\n`), mock.Done)
+	answer.Header = http.Header{"X-Request-Id": {"req\t1\u009b2J"}}
+	refusal := &mock.Script{Status: 429, Pieces: mock.Cut(`{"error":{"message":"slow\u001b]0;owned\u0007 down"}}`).Pieces}
+	broken := mock.Cut(c("a"), mock.Event(`{"error":{"message":"out of\n\u001b[1mmemory"}}`))
+	page := mock.Cut("<p>\x1b[31m\n</p>")
+	for _, tt := range []struct {
+		name                      string
+		script                    *mock.Script
+		requestID, finish, detail string
+	}{
+		{"answer", answer, `req 1\u009b2J`, `stop\x1b[2J`, ""},
+		{"error page", refusal, "", "", `slow\x1b]0;owned\a down`},
+		{"error in the stream", broken, "", "", `out of \x1b[1mmemory`},
+		{"no stream", page, "", "", `the answer holds no event, it begins with "<p>\x1b[31m\n</p>"`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := one(t, scripted(tt.script), func(o *Options) { o.Model = "m\x1b[31m\nx" })
+			if r.Model != `m\x1b[31m x` || r.RequestID != tt.requestID || r.FinishReason != tt.finish || r.Detail != tt.detail {
+				t.Errorf("model %q, request id %q, finish reason %q, detail %q", r.Model, r.RequestID, r.FinishReason, r.Detail)
+			}
+		})
+	}
+}
+
 func TestCachedTokens(t *testing.T) {
 	event := `{"choices":[],"usage":{"prompt_tokens":8,"completion_tokens":1,"prompt_tokens_details":{"cached_tokens":%s}}}`
 	for value, want := range map[string]record.Count{"0": record.Counted(0), "6": record.Counted(6), "null": 0} {
@@ -117,6 +148,46 @@ func TestCachedTokens(t *testing.T) {
 			t.Errorf("cached_tokens %s is read as %v", value, r.Cached)
 		}
 	}
+}
+
+// TestImplausibleUsage: counts that contradict each other or the events are
+// absent, and the record says so.
+func TestImplausibleUsage(t *testing.T) {
+	text := c("a") + c("b") + c("c")
+	told := func(prompt, completion, cached string) string {
+		return mock.Event(`{"choices":[],"usage":{"prompt_tokens":` + prompt + `,"completion_tokens":` + completion + `,"prompt_tokens_details":{"cached_tokens":` + cached + `}}}`)
+	}
+	counted := record.Counted
+	for _, tt := range []struct {
+		name                  string
+		body                  string
+		input, cached, output record.Count
+		source                record.TokensSource
+		implausible           bool
+	}{
+		{"plausible", text + told("8", "3", "8"), counted(8), counted(8), counted(3), record.FromUsage, false},
+		{"more cached than prompt", text + told("1", "3", "9999"), 0, 0, counted(3), record.FromUsage, true},
+		{"no completion beside output", text + told("8", "0", "0"), counted(8), counted(0), counted(3), record.FromChunk, true},
+		{"negative", text + told("8", "-3", "0"), counted(8), counted(0), counted(3), record.FromChunk, true},
+		{"negative prompt", text + told("-8", "3", "0"), 0, counted(0), counted(3), record.FromUsage, true},
+		{"huge", text + told("8", "9000000000", "0"), counted(8), counted(0), counted(3), record.FromChunk, true},
+		{"the last counts", text + told("8", "0", "0") + told("8", "3", "0"), counted(8), counted(0), counted(3), record.FromUsage, false},
+		{"no output, no contradiction", told("8", "0", "0"), counted(8), counted(0), counted(0), record.FromUsage, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := one(t, scripted(mock.Cut(tt.body+mock.Done)), nil)
+			if r.Input != tt.input || r.Cached != tt.cached || r.Output != tt.output || r.TokensSource != tt.source || r.UsageImplausible != tt.implausible {
+				t.Errorf("input %v, cached %v, output %v by %s, implausible %v", r.Input, r.Cached, r.Output, r.TokensSource, r.UsageImplausible)
+			}
+		})
+	}
+	t.Run("no completion in each event", func(t *testing.T) {
+		event := mock.Event(`{"choices":[{"delta":{"content":"a"}}],"usage":{"completion_tokens":0}}`)
+		r := one(t, scripted(mock.Cut(event+event+usage("2")+mock.Done)), nil)
+		if k, known := r.FirstTokens(); k != 1 || known || r.Output != counted(2) {
+			t.Errorf("first event of %d tokens (known: %v), output %v", k, known, r.Output)
+		}
+	})
 }
 
 func TestShortOutput(t *testing.T) {
@@ -202,24 +273,32 @@ func TestConnectFailures(t *testing.T) {
 	refused := &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 	noPort := &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.EADDRNOTAVAIL)}
 	noFile := &net.OpError{Op: "dial", Err: os.NewSyscallError("socket", syscall.EMFILE)}
+	noFileAtAll := &net.OpError{Op: "dial", Err: os.NewSyscallError("socket", syscall.ENFILE)}
+	noFileToResolve := &net.DNSError{Err: "dial udp: socket: too many open files", Name: "x"}
 	garbage := func(o *Options) { o.env.dial = garbageServer }
 	tests := []struct {
 		name   string
 		change func(*Options)
 		want   record.Failure
+		detail string
 	}{
-		{"refused", dialing(refused), record.Connect},
-		{"unknown host", dialing(&net.DNSError{Err: "no such host", Name: "x"}), record.Connect},
-		{"T50 out of ports", dialing(noPort), record.ClientPorts},
-		{"T50 out of files", dialing(noFile), record.ClientPorts},
-		{"not HTTP", garbage, record.Malformed},
-		{"HTTP instead of HTTPS", func(o *Options) { o.Endpoint = strings.Replace(o.Endpoint, "http:", "https:", 1) }, record.TLS},
+		{"refused", dialing(refused), record.Connect, "refused"},
+		{"unknown host", dialing(&net.DNSError{Err: "no such host", Name: "x"}), record.Connect, "no such host"},
+		{"T50 out of ports", dialing(noPort), record.ClientPorts, "dial: connect"},
+		{"T50 out of files", dialing(noFile), record.ClientPorts, record.OutOfFiles + ": dial"},
+		{"machine out of files", dialing(noFileAtAll), record.ClientPorts, record.OutOfFiles},
+		{"out of files to resolve a name", dialing(noFileToResolve), record.ClientPorts, record.OutOfFiles},
+		{"not HTTP", garbage, record.Malformed, "malformed"},
+		{"HTTP instead of HTTPS", func(o *Options) { o.Endpoint = strings.Replace(o.Endpoint, "http:", "https:", 1) }, record.TLS, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			r := one(t, &mock.Server{}, tt.change)
-			if r.Failure != tt.want || r.HTTPStatus != 0 || r.Detail == "" {
-				t.Errorf("%s %q, want %s", r.Failure, r.Detail, tt.want)
+			if r.Failure != tt.want || r.HTTPStatus != 0 || r.Detail == "" || !strings.Contains(r.Detail, tt.detail) {
+				t.Errorf("%s %q, want %s %q", r.Failure, r.Detail, tt.want, tt.detail)
+			}
+			if files := strings.HasPrefix(r.Detail, record.OutOfFiles); files != strings.HasPrefix(tt.detail, record.OutOfFiles) {
+				t.Errorf("detail %q speaks of files: %v", r.Detail, files)
 			}
 		})
 	}

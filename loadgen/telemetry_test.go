@@ -55,6 +55,22 @@ func TestLive(t *testing.T) {
 	})
 }
 
+// TestLiveTPOT: a live view divides by the same number of tokens as a report.
+func TestLiveTPOT(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := mock.NewNetwork()
+		defer network.Serve(&mock.Server{TTFT: 100 * ms, ITL: 20 * ms, Tokens: 40, TokensPerChunk: 4, ContinuousUsage: true})()
+		var last record.Live
+		o := inMemory(network, Options{Workload: fixed(t, closed(1), 8, 40), Requests: 3, OnLive: func(l record.Live) { last = l }})
+		if _, err := Run(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		if last.TPOT.N != 3 || last.TPOT.P50 != 20*ms {
+			t.Errorf("TPOT %+v, want 20 ms of 3 requests", last.TPOT)
+		}
+	})
+}
+
 func TestLiveCountsFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := mock.NewNetwork()
@@ -193,7 +209,7 @@ func TestPauseP99(t *testing.T) {
 func TestOneLine(t *testing.T) {
 	for in, want := range map[string]string{
 		"a\n\tb\r\n c":           "a b c",
-		"\x1b[31mred":            "[31mred",
+		"\x1b[31mred":            `\x1b[31mred`,
 		"bad \xff byte":          "bad \uFFFD byte",
 		strings.Repeat("é", 400): strings.Repeat("é", maxDetail/2) + "…",
 	} {

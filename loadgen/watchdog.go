@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,17 +27,26 @@ type watchdog struct {
 	total            time.Duration
 
 	sent   time.Duration
-	output atomic.Int64 // when output last arrived, 0 before the first
-	finish atomic.Int64 // when the answer was complete but for its closing, 0 before
+	output atomic.Int64 // a record.Moment: when output last arrived
+	finish atomic.Int64 // a record.Moment: when the answer was complete but for its closing
 	closed atomic.Bool
-	timer  *time.Timer
+
+	mu    sync.Mutex // the timer is set by what is known at that time
+	timer *time.Timer
 }
 
 // start begins to watch a request that is sent now.
 func (w *watchdog) start(sent time.Duration) {
 	w.sent = sent
 	w.timer = time.AfterFunc(time.Hour, w.check)
-	w.timer.Reset(w.remaining(sent).after)
+	w.arm(sent)
+}
+
+// arm sets the timer to the limit that strikes next.
+func (w *watchdog) arm(now time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.timer.Reset(w.remaining(now).after)
 }
 
 // stop ends the watch. A request that could not even be built has none.
@@ -47,8 +57,13 @@ func (w *watchdog) stop() {
 	}
 }
 
-// alive notes that output arrived.
-func (w *watchdog) alive(now time.Duration) { w.output.Store(int64(now)) }
+// alive notes that output arrived. The first output puts one limit in the place
+// of another, which may strike earlier; each later one only puts it off.
+func (w *watchdog) alive(now time.Duration) {
+	if before := w.output.Swap(int64(record.At(now))); before == 0 {
+		w.arm(now)
+	}
+}
 
 // epilogue is how long after finish_reason usage and [DONE] may take. Some
 // servers keep the connection open for good.
@@ -56,11 +71,13 @@ const epilogue = 5 * time.Second
 
 // finished notes that nothing but the closing of the stream is missing.
 func (w *watchdog) finished(now time.Duration) {
-	w.finish.Store(int64(now))
-	w.timer.Reset(w.remaining(now).after)
+	w.finish.Store(int64(record.At(now)))
+	w.arm(now)
 }
 
 func (w *watchdog) check() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if w.closed.Load() {
 		return
 	}
@@ -75,17 +92,18 @@ func (w *watchdog) check() {
 // remaining is the limit that strikes next, and how long that is from now.
 func (w *watchdog) remaining(now time.Duration) timeout {
 	next := timeout{record.TimeoutTotal, w.sent + w.total - now}
-	last, finish := time.Duration(w.output.Load()), time.Duration(w.finish.Load())
+	last, hasOutput := record.Moment(w.output.Load()).Since()
+	finish, hasFinished := record.Moment(w.finish.Load()).Since()
 	switch {
-	case finish > 0:
+	case hasFinished:
 		if left := finish + epilogue - now; left < next.after {
 			next = timeout{record.TimeoutIdle, left}
 		}
-	case last == 0 && w.firstToken > 0:
+	case !hasOutput && w.firstToken > 0:
 		if left := w.sent + w.firstToken - now; left < next.after {
 			next = timeout{record.TimeoutFirstToken, left}
 		}
-	case last > 0 && w.idle > 0:
+	case hasOutput && w.idle > 0:
 		if left := last + w.idle - now; left < next.after {
 			next = timeout{record.TimeoutIdle, left}
 		}

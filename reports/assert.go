@@ -186,6 +186,9 @@ func parseValue(s string, kind valueKind) (v float64, err error) {
 		if isPercent {
 			v /= 100
 		}
+		if v < 0 || v > 1 {
+			return 0, fmt.Errorf("share %q is not between 0 and 1, expected one like 99%% or 0.99", s)
+		}
 	case rateValue:
 		v, err = units.ParseRate(s)
 	case moneyValue:

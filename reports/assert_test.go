@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/llmctl/llmctl/reports/record"
 )
 
 func TestParseAssert(t *testing.T) {
@@ -25,6 +27,9 @@ func TestParseAssert(t *testing.T) {
 		{"goodput >= 4/s", Assert{Metric: "goodput", Op: ">=", Value: 4}},
 		{"attainment >= 99%", Assert{Metric: "attainment", Op: ">=", Value: 0.99}},
 		{"attainment >= 0.99", Assert{Metric: "attainment", Op: ">=", Value: 0.99}},
+		{"attainment == 100%", Assert{Metric: "attainment", Op: "==", Value: 1}},
+		{"attainment == 1", Assert{Metric: "attainment", Op: "==", Value: 1}},
+		{"rate(failures) <= 0", Assert{Stat: "rate", Metric: "failures", Op: "<=", Value: 0}},
 		{"output_tokens_per_s > 1.5k", Assert{Metric: "output_tokens_per_s", Op: ">", Value: 1500}},
 		{"output_tokens_per_s > 10/s", Assert{Metric: "output_tokens_per_s", Op: ">", Value: 10}},
 		{"prefix_hit_rate > 50 %", Assert{Metric: "prefix_hit_rate", Op: ">", Value: 0.5}},
@@ -64,6 +69,12 @@ func TestParseAssertRefuses(t *testing.T) {
 		{"goodput > 4/x", "unknown time unit"},
 		{"attainment > many", "expected one like 99%"},
 		{"attainment > NaN", "not a number"},
+		{"attainment >= 99", "99% or 0.99"},
+		{"attainment >= 101%", "99% or 0.99"},
+		{"prefix_hit_rate > 50", "between 0 and 1"},
+		{"rate(failures) < 1.5", "between 0 and 1"},
+		{"rate(failures) < -1%", "between 0 and 1"},
+		{"attainment > Inf", "between 0 and 1"},
 		{"p99(ttft) <", "expected one like 500ms"},
 	} {
 		t.Run(tc.text, func(t *testing.T) {
@@ -101,6 +112,12 @@ func TestVerdict(t *testing.T) {
 	slo := &SLO{OK: &no, Objectives: []Objective{{OK: &no, Attainment: &half, Target: 0.99}}}
 	defaultSLO := &SLO{OK: &no, Default: true}
 	failed := []AssertResult{{Text: "p99(ttft) < 1s", Reason: "no request had output"}}
+	warning := func(code string) []record.Warning { return []record.Warning{{Code: code, Text: "t"}} }
+	missing, truncated, repeated := warning(record.RecordsMissing), warning(record.RecordsTruncated), warning(record.RecordsRepeated)
+	unfinished := warning(record.Unfinished)
+	halves := func(reason Reason) *Experiment {
+		return &Experiment{Variants: []Variant{{Name: "unique", Verdict: reason.String(), Trusted: Verdict{Reason: reason}.Trustworthy()}, {Name: "shared", Verdict: "held", Trusted: true}}}
+	}
 	limited := Client{Limited: true, Reasons: []string{"late"}}
 	for _, tc := range []struct {
 		name   string
@@ -108,11 +125,20 @@ func TestVerdict(t *testing.T) {
 		want   Reason
 	}{
 		{"held", Report{Requests: Requests{OK: 1}}, Held},
-		{"interrupted comes first", Report{Interrupted: true, Client: limited, SLO: slo, Asserts: failed}, Interrupted},
+		{"damaged comes first", Report{Interrupted: true, Client: limited, Warnings: missing, SLO: slo, Asserts: failed}, Damaged},
+		{"cut in a record", Report{Requests: Requests{OK: 1}, Warnings: truncated}, Damaged},
+		{"cut in a record by a kill", Report{Interrupted: true, Requests: Requests{OK: 1}, Warnings: append(unfinished, truncated...)}, Interrupted},
+		{"repeated after a kill", Report{Interrupted: true, Requests: Requests{OK: 1}, Warnings: append(unfinished, repeated...)}, Damaged},
+		{"other warnings", Report{Requests: Requests{OK: 1}, Warnings: []record.Warning{{Code: "short_output"}}}, Held},
+		{"interrupted comes next", Report{Interrupted: true, Client: limited, SLO: slo, Asserts: failed}, Interrupted},
 		{"then the client", Report{Requests: Requests{OK: 1, FailedShare: &half}, Client: limited, SLO: slo, Asserts: failed}, ClientLimited},
 		{"then failures", Report{Requests: Requests{OK: 1, FailedShare: &half, MaxFailures: 0.01}, SLO: slo, Asserts: failed}, TooManyFailures},
 		{"failures that are allowed", Report{Requests: Requests{OK: 1, FailedShare: &half, MaxFailures: 0.5}}, Held},
 		{"then nothing", Report{SLO: slo, Asserts: failed}, NothingMeasured},
+		{"then a half of the experiment", Report{Requests: Requests{OK: 1}, Experiment: halves(ClientLimited), SLO: slo, Asserts: failed}, ClientLimited},
+		{"a half with failures", Report{Requests: Requests{OK: 1}, Experiment: halves(TooManyFailures)}, TooManyFailures},
+		{"a half without requests", Report{Requests: Requests{OK: 1}, Experiment: halves(NothingMeasured)}, NothingMeasured},
+		{"a half that missed its SLO", Report{Requests: Requests{OK: 1}, Experiment: halves(SLOMissed)}, Held},
 		{"then the SLO", Report{Requests: Requests{OK: 1}, SLO: slo, Asserts: failed}, SLOMissed},
 		{"the default SLO is not judged by", Report{Requests: Requests{OK: 1}, SLO: defaultSLO}, Held},
 		{"assertions", Report{Requests: Requests{OK: 1}, SLO: defaultSLO, Asserts: failed}, AssertFailed},
@@ -125,6 +151,58 @@ func TestVerdict(t *testing.T) {
 			if (got.Text == "") != (got.Reason == Held) {
 				t.Errorf("verdict %v has the text %q", got.Reason, got.Text)
 			}
+		})
+	}
+}
+
+// A comparison with a half that can not be trusted says which half, also when
+// the report comes from a document.
+func TestVerdictNamesTheHalf(t *testing.T) {
+	ok := request(0, 100*ms, 10*ms, 10)
+	limited := openRun(time.Minute)
+	limited.Client.CPUFraction = 0.99
+	r := summary(openRun(time.Minute), ok)
+	r.Experiment = NewExperiment("shared-prefix", NamedReport{"unique", summary(limited, ok)}, NamedReport{"shared", r})
+	doc, err := r.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := ParseReport(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []*Report{r, read} {
+		if v := r.Verdict(); v.Reason != ClientLimited || v.Trustworthy() || v.Text != "the unique half: client-limited" {
+			t.Errorf("verdict %v: %q", v.Reason, v.Text)
+		}
+	}
+}
+
+// An objective that was asked for does not hold by being about nothing.
+func TestObjectiveWithoutRequests(t *testing.T) {
+	ok := with(request(0, 100*ms, 10*ms, 10), func(r *record.Record) { r.Class = "chat" })
+	unanswered := &record.Record{Scheduled: record.At(0), Sent: record.At(0), First: record.At(ms), Last: record.At(ms), Closed: record.At(2 * ms), Outcome: record.Cut}
+	for _, tc := range []struct {
+		name      string
+		slo       record.SLO
+		isDefault bool
+		record    *record.Record
+		want      Reason
+		text      string
+	}{
+		{"class of the workload", record.SLO{Class: "chat", TTFT: time.Second}, false, ok, Held, ""},
+		{"class that nobody has", record.SLO{Class: "foo", TTFT: time.Nanosecond}, false, ok, SLOMissed, "SLO missed: no request of class foo was measured"},
+		{"by default", record.SLO{Class: "foo", TTFT: time.Nanosecond}, true, ok, Held, ""},
+		{"no request that counts", record.SLO{TTFT: time.Second}, false, unanswered, SLOMissed, "SLO missed: no request was measured"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			run := openRun(time.Minute)
+			run.SLO, run.SLODefault = []record.SLO{tc.slo}, tc.isDefault
+			r := summary(run, tc.record)
+			if v := r.Verdict(); v.Reason != tc.want || v.Text != tc.text {
+				t.Errorf("verdict %v: %q, want %v: %q", v.Reason, v.Text, tc.want, tc.text)
+			}
+			text(t, r, TextOptions{}) // has nothing to show and must not fail
 		})
 	}
 }

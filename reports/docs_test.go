@@ -49,6 +49,7 @@ func TestResultsAreDocumented(t *testing.T) {
 	}
 	line := with(request(0, ms, ms, 2), func(r *record.Record) {
 		r.Tenant, r.Class, r.PrefixGroup, r.Model, r.RequestID = "t", "c", record.Counted(1), "m", "r"
+		r.UsageImplausible = true
 		r.AskedInput, r.AskedOutput, r.Cached, r.ShortOutput, r.Failure, r.Detail = record.Counted(1), record.Counted(1), record.Counted(1), true, record.Connect, "d"
 	}).AppendJSON(nil)
 	for _, match := range regexp.MustCompile(`"([a-z_]+)":`).FindAllSubmatch(line, -1) {

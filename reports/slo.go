@@ -26,7 +26,8 @@ type SLO struct {
 }
 
 // Objective is one SLO as given: the clauses of a class hold together for a
-// share of its requests.
+// share of its requests. One that the user asked for and under which no request
+// counts does not hold.
 type Objective struct {
 	Class      string   `json:"class,omitempty"`
 	Target     float64  `json:"target"`
@@ -203,6 +204,9 @@ func (j *judge) report(run record.Run, window float64) *SLO {
 	for _, o := range j.objectives {
 		out := Objective{Class: o.class, Target: o.target, Attainment: ratio(float64(o.good), float64(o.counted))}
 		out.OK = reaches(o.good, o.counted, o.target)
+		if out.OK == nil && !run.SLODefault {
+			out.OK = new(bool) // asked for, and nothing shows that it holds
+		}
 		if out.OK != nil {
 			all := (s.OK == nil || *s.OK) && *out.OK
 			s.OK = &all

@@ -3,6 +3,7 @@ package reports
 import (
 	"iter"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/llmctl/llmctl/reports/record"
@@ -17,7 +18,7 @@ const DefaultMaxFailures = 0.01
 // docs/metrics.md. It reads the records once and keeps a few numbers of each
 // request, never its chunks. The order of the records does not matter.
 func Summarize(run record.Run, records iter.Seq[*record.Record]) *Report {
-	c := newCollector(run)
+	c := newCollector(run.Clean())
 	for r := range records {
 		c.add(r)
 	}
@@ -39,6 +40,8 @@ type collector struct {
 	promptUnknown          int // ok requests without a prompt count
 	cachedUnknown          int // ok requests with a prompt count but no cached count
 	firstAssumed           int
+	implausible            int // requests of which the server told counts that can not be
+	outOfFiles             int // client_ports failures that were for want of files
 	laterTurns             bool
 
 	// Sums over what happened inside the window, whoever it belongs to.
@@ -176,6 +179,12 @@ func (c *collector) count(r *record.Record) {
 	}
 	if r.ShortOutput {
 		q.ShortOutput++
+	}
+	if r.UsageImplausible {
+		c.implausible++
+	}
+	if r.Failure == record.ClientPorts && strings.HasPrefix(r.Detail, record.OutOfFiles) {
+		c.outOfFiles++
 	}
 	c.laterTurns = c.laterTurns || r.Turn > 0
 	c.prompt.add(r.Input)

@@ -95,6 +95,43 @@ func TestClosedLoop(t *testing.T) {
 	}
 }
 
+// A request belongs to the window in which it was due; in a closed loop, and
+// where nothing was due, to the one in which it was sent.
+func TestMembership(t *testing.T) {
+	moved := func(due, sent time.Duration) *record.Record {
+		return with(request(sent, 100*ms, 10*ms, 5), func(r *record.Record) { r.Scheduled = record.At(due) })
+	}
+	undue := with(request(15*time.Second, 100*ms, 10*ms, 5), func(r *record.Record) { r.Scheduled = 0 })
+	for _, tc := range []struct {
+		name   string
+		closed bool
+		record *record.Record
+		want   int
+	}{
+		{"due and sent inside", false, moved(15*time.Second, 15*time.Second), 1},
+		{"due inside, sent after it", false, moved(19*time.Second, 21*time.Second), 1},
+		{"due before it, sent inside", false, moved(9*time.Second, 11*time.Second), 0},
+		{"due inside, never sent", false, &record.Record{Scheduled: record.At(15 * time.Second), Outcome: record.Dropped}, 1},
+		{"nothing due, sent inside", false, undue, 1},
+		{"closed loop, sent inside", true, undue, 1},
+		{"closed loop, sent after it", true, moved(19*time.Second, 21*time.Second), 0},
+		{"closed loop, due before it, sent inside", true, moved(9*time.Second, 11*time.Second), 1},
+		{"at the start", false, moved(10*time.Second, 10*time.Second), 1},
+		{"at the end", false, moved(20*time.Second, 20*time.Second), 1},
+		{"just after the end", false, moved(20*time.Second+1, 20*time.Second+1), 0},
+		{"just before the start", false, moved(10*time.Second-1, 10*time.Second-1), 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			run := openRun(20 * time.Second)
+			run.Window.Start, run.ClosedLoop = 10*time.Second, tc.closed
+			r := summary(run, tc.record)
+			if r.Requests.Scheduled != tc.want || r.SLO.Counted != tc.want {
+				t.Errorf("%d members, %d judged, want %d", r.Requests.Scheduled, r.SLO.Counted, tc.want)
+			}
+		})
+	}
+}
+
 func TestAttainment(t *testing.T) {
 	good := request(0, 100*ms, 10*ms, 10)
 	cut := func(sent, closed time.Duration, output bool) *record.Record {

@@ -48,7 +48,10 @@ func (c *collector) client(r *Report) Client {
 	if n := c.requests.Dropped; n > 0 {
 		because("%s dropped: the client was at its cap, or too late", count(n, "request"))
 	}
-	if n := c.requests.Failures[record.ClientPorts]; n > 0 {
+	if n := c.outOfFiles; n > 0 {
+		because("%s failed because %s", count(n, "request"), record.OutOfFiles)
+	}
+	if n := c.requests.Failures[record.ClientPorts] - c.outOfFiles; n > 0 {
 		because("%s found no free port on the client", count(n, "request"))
 	}
 	return out
@@ -79,6 +82,9 @@ func (c *collector) warn(r *Report) {
 	}
 	if p := r.PrefixCache; p != nil && p.HitRate > warmCache && !c.run.SharedPrefix && !c.laterTurns {
 		c.note(r, "warm_cache", "%s of the prompt tokens came from the prefix cache though the workload shares none: an earlier run warmed it; use another --seed or restart the target", percent(p.HitRate))
+	}
+	if c.implausible > 0 {
+		c.note(r, "usage_implausible", "for %s the server told token counts that can not be (more cached than prompt tokens, none beside output, negative, or huge); they are taken as absent", count(c.implausible, "request"))
 	}
 	switch r.Tokens.Source {
 	case string(record.Estimated):

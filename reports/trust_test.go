@@ -27,7 +27,9 @@ func TestClientLimited(t *testing.T) {
 		{"lag under the user's limit", func(r *record.Run) { r.Client.MaxLag = 10 * ms }, late, ""},
 		{"processor", func(r *record.Run) { r.Client.CPUFraction = 0.95 }, request(0, 100*ms, 10*ms, 10), "95 % of its CPU"},
 		{"dropped", nil, &record.Record{Scheduled: record.At(0), Outcome: record.Dropped}, "1 request dropped"},
-		{"ports", nil, &record.Record{Scheduled: record.At(0), Sent: record.At(0), Outcome: record.Failed, Failure: record.ClientPorts}, "no free port"},
+		{"ports", nil, &record.Record{Scheduled: record.At(0), Sent: record.At(0), Outcome: record.Failed, Failure: record.ClientPorts}, "1 request found no free port on the client"},
+		{"files", nil, &record.Record{Scheduled: record.At(0), Sent: record.At(0), Outcome: record.Failed, Failure: record.ClientPorts, Detail: record.OutOfFiles + ": dial"},
+			"1 request failed because the client ran out of open files (ulimit -n)"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			run := openRun(time.Minute)
@@ -39,6 +41,21 @@ func TestClientLimited(t *testing.T) {
 				t.Errorf("limited %v by %q, want %q", c.Limited, got, tc.want)
 			}
 		})
+	}
+}
+
+// What a target says of itself, or a saved file, can not steer a terminal.
+func TestReportIsPrintable(t *testing.T) {
+	const evil = "\x1b]0;owned\a\n"
+	run := openRun(time.Minute)
+	run.ID, run.Asked, run.Target = evil, evil, record.Target{Endpoint: evil, Model: evil, Device: evil}
+	run.Environment = record.Environment{Version: evil, Host: evil, OS: evil, CPU: evil, GPUs: []string{evil}}
+	run.Warnings, run.Asserts = []record.Warning{{Code: "c", Text: evil}}, []string{"n(ttft) > 0" + evil}
+	run.Defaults = []record.Default{{Name: evil, Value: evil, Flag: evil}}
+	run.Cost = record.Cost{USDPerHour: 1, Source: evil}
+	r := summary(run, request(0, 100*ms, 10*ms, 10))
+	if got := text(t, r, TextOptions{}) + r.Verdict().Text; strings.ContainsAny(got, "\x1b\a") {
+		t.Errorf("the report holds control characters: %q", got)
 	}
 }
 
@@ -66,6 +83,7 @@ func TestWarnings(t *testing.T) {
 		{"estimated", nil, with(ok, func(r *record.Record) { r.TokensSource = record.Estimated }), "tokens_estimated"},
 		{"chunks", nil, with(ok, func(r *record.Record) { r.TokensSource = record.FromChunk }), "tokens_estimated"},
 		{"short", nil, with(ok, func(r *record.Record) { r.ShortOutput = true }), "short_output"},
+		{"implausible usage", nil, with(ok, func(r *record.Record) { r.UsageImplausible = true }), "usage_implausible"},
 		{"length", nil, with(ok, func(r *record.Record) { r.AskedInput = record.Counted(50) }), "input_length"},
 		{"failures", nil, with(ok, func(r *record.Record) { r.Outcome, r.Failure = record.Failed, record.Truncated }), "too_many_failures"},
 		{"failures allowed", func(r *record.Run) { r.MaxFailures = 1 }, with(ok, func(r *record.Record) { r.Outcome, r.Failure = record.Failed, record.Truncated }), ""},

@@ -40,6 +40,8 @@ type Chunk struct {
 // does not tell. Completion includes Reasoning, Prompt includes Cached.
 type Usage struct {
 	Prompt, Completion, Total, Cached, Reasoning record.Count
+
+	Implausible bool // some field is a number that can not be a count, and absent
 }
 
 // Output reports whether the chunk carries generated output in any channel. A

@@ -56,7 +56,13 @@ var chunks = []struct {
 		view{Usage: openai.Usage{Prompt: record.Counted(7), Completion: record.Counted(24), Total: record.Counted(31)}}},
 	{"T30 usage details", `{"usage":{"completion_tokens":100,"prompt_tokens_details":{"cached_tokens":0},"completion_tokens_details":{"reasoning_tokens":60}}}`,
 		view{Usage: openai.Usage{Completion: record.Counted(100), Cached: record.Counted(0), Reasoning: record.Counted(60)}}},
-	{"usage that does not count", `{"usage":{"prompt_tokens":-1,"completion_tokens":1.5,"total_tokens":"7","prompt_tokens_details":null}}`, view{}},
+	{"negative count", `{"usage":{"prompt_tokens":7,"completion_tokens":-1}}`, view{Usage: openai.Usage{Prompt: record.Counted(7), Implausible: true}}},
+	{"largest count", `{"usage":{"prompt_tokens":2147483648}}`, view{Usage: openai.Usage{Prompt: record.Counted(1 << 31)}}},
+	{"count beyond any", `{"usage":{"prompt_tokens":2147483649,"prompt_tokens_details":{"cached_tokens":3}}}`,
+		view{Usage: openai.Usage{Cached: record.Counted(3), Implausible: true}}},
+	{"count of a type that is none", `{"usage":{"prompt_tokens":"7","completion_tokens":null}}`, view{}},
+	{"negative index is no usage", `{"choices":[{"index":-1}],"usage":{"prompt_tokens":7}}`, view{Choices: 1, Usage: openai.Usage{Prompt: record.Counted(7)}}},
+	{"usage that does not count", `{"usage":{"prompt_tokens":-1,"completion_tokens":1.5,"total_tokens":"7","prompt_tokens_details":null}}`, view{Usage: openai.Usage{Implausible: true}}},
 	{"null usage", `{"choices":[],"usage":null}`, view{}},
 	{"completions text", `{"choices":[{"index":0,"text":"hi","finish_reason":"length"}]}`, view{Choices: 1, Content: true, Text: "hi", Finish: "length"}},
 	{"not streamed", `{"choices":[{"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}`,
@@ -135,6 +141,7 @@ func FuzzChunk(f *testing.F) {
 			t.Fatalf("encoding/json finds an object: %v, Parse: %v", valid, err)
 		}
 		if valid {
+			got.Usage.Implausible = false // counts that are not the last of their name set it too
 			if diff := cmp.Diff(reference(doc), viewOf(&got)); diff != "" {
 				t.Errorf("chunk (-encoding/json +Parse):\n%s", diff)
 			}
@@ -211,7 +218,7 @@ func filled(v any) bool {
 func count(v any) record.Count {
 	number, _ := v.(json.Number)
 	n, err := number.Int64()
-	if err != nil || n < 0 || n > 1<<40 || strings.HasPrefix(number.String(), "-") {
+	if err != nil || n < 0 || n > 1<<31 || strings.HasPrefix(number.String(), "-") {
 		return 0
 	}
 	return record.Counted(int(n))

@@ -154,6 +154,7 @@ func usage(s *scanner) (u Usage) {
 		s.skip()
 		return Usage{}
 	}
+	s.odd = false
 	for key, ok := s.key(); ok; key, ok = s.key() {
 		switch string(key) {
 		case "prompt_tokens":
@@ -170,6 +171,7 @@ func usage(s *scanner) (u Usage) {
 			s.skip()
 		}
 	}
+	u.Implausible = s.odd
 	return u
 }
 

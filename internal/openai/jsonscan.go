@@ -23,6 +23,7 @@ type scanner struct {
 	depth int
 	first bool // the innermost object or array was just entered
 	bad   bool
+	odd   bool // a number stood for a count that no count can be
 }
 
 // fail marks the document as broken; it returns false for convenience.
@@ -121,9 +122,10 @@ func (s *scanner) text() []byte {
 }
 
 // maxCount is the largest count that is believed; no request has more tokens.
-const maxCount = 1 << 40
+const maxCount = 1 << 31
 
-// integer reads a value and returns it when it is a count.
+// integer reads a value and returns it when it is a count. A number that no
+// count can be sets odd.
 func (s *scanner) integer() record.Count {
 	s.space()
 	start := s.pos
@@ -132,11 +134,13 @@ func (s *scanner) integer() record.Count {
 		return 0
 	}
 	n := 0
-	for _, c := range s.data[start:s.pos] {
+	for i, c := range s.data[start:s.pos] {
 		if c < '0' || c > '9' {
+			s.odd = s.odd || i == 0 && c == '-'
 			return 0
 		}
 		if n = 10*n + int(c-'0'); n > maxCount {
+			s.odd = true
 			return 0
 		}
 	}

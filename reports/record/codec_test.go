@@ -19,7 +19,7 @@ func full() *Record {
 		Scheduled: At(0), Sent: At(1), Wrote: At(1500 * time.Microsecond), FirstByte: At(time.Second), First: At(1100 * time.Millisecond),
 		FirstVisible: At(1200 * time.Millisecond), Last: At(90 * time.Second), Finished: At(90*time.Second + 1), Closed: At(91 * time.Second),
 		AskedInput: Counted(10), AskedOutput: Counted(5), Input: Counted(11), Cached: Counted(0), Output: Counted(4),
-		TokensSource: FromUsage, ShortOutput: true,
+		TokensSource: FromUsage, ShortOutput: true, UsageImplausible: true,
 		Chunks:  &MeasuredChunks{Times: []time.Duration{1100 * time.Millisecond, 90 * time.Second}, Tokens: []int32{3, 1}},
 		Outcome: Failed, Failure: HTTPFailure(429), Detail: "slow\ndown", Attempts: 2, HTTPStatus: 429, FinishReason: "stop",
 	}
@@ -28,7 +28,7 @@ func full() *Record {
 func TestRecordLine(t *testing.T) {
 	want := `{"id":7,"tenant":"t\"1","class":"batch","session":3,"turn":2,"prefix_group":0,"model":"m/é","request_id":"req-1",` +
 		`"scheduled_s":0,"sent_s":0.000000001,"wrote_s":0.0015,"first_byte_s":1,"first_s":1.1,"first_visible_s":1.2,"last_s":90,"finished_s":90.000000001,"closed_s":91,` +
-		`"asked_input_tokens":10,"asked_output_tokens":5,"input_tokens":11,"cached_tokens":0,"output_tokens":4,"tokens_source":"usage","short_output":true,` +
+		`"asked_input_tokens":10,"asked_output_tokens":5,"input_tokens":11,"cached_tokens":0,"output_tokens":4,"tokens_source":"usage","short_output":true,"usage_implausible":true,` +
 		`"chunks":[[1.1,3],[90,1]],"outcome":"failed","failure":"http_429","detail":"slow\ndown","attempts":2,"http_status":429,"finish_reason":"stop"}`
 	if diff := cmp.Diff(want, string(full().AppendJSON(nil))); diff != "" {
 		t.Errorf("line (-want +got):\n%s", diff)
@@ -103,10 +103,10 @@ func anyRecord(t *rapid.T) *Record {
 		AskedInput: count.Draw(t, "asked in"), AskedOutput: count.Draw(t, "asked out"), Input: count.Draw(t, "in"),
 		Cached: count.Draw(t, "cached"), Output: count.Draw(t, "out"),
 		TokensSource: rapid.SampledFrom([]TokensSource{"", FromUsage, Estimated, FromChunk}).Draw(t, "source"),
-		ShortOutput:  rapid.Bool().Draw(t, "short"),
-		Outcome:      rapid.SampledFrom([]Outcome{OK, Failed, Cancelled, Cut, Dropped}).Draw(t, "outcome"),
-		Failure:      rapid.SampledFrom([]Failure{"", StreamError, HTTPFailure(500)}).Draw(t, "failure"),
-		Detail:       text.Draw(t, "detail"), Attempts: rapid.Int().Draw(t, "attempts"),
+		ShortOutput:  rapid.Bool().Draw(t, "short"), UsageImplausible: rapid.Bool().Draw(t, "implausible"),
+		Outcome: rapid.SampledFrom([]Outcome{OK, Failed, Cancelled, Cut, Dropped}).Draw(t, "outcome"),
+		Failure: rapid.SampledFrom([]Failure{"", StreamError, HTTPFailure(500)}).Draw(t, "failure"),
+		Detail:  text.Draw(t, "detail"), Attempts: rapid.Int().Draw(t, "attempts"),
 		HTTPStatus: rapid.Int().Draw(t, "status"), FinishReason: text.Draw(t, "reason"),
 	}
 	if n := rapid.IntRange(0, 5).Draw(t, "chunks"); n > 0 {

@@ -90,6 +90,8 @@ func (r *Record) outcomeField(s *scanner, key []byte) error {
 		return s.text((*string)(&r.TokensSource))
 	case "short_output":
 		return s.boolean(&r.ShortOutput)
+	case "usage_implausible":
+		return s.boolean(&r.UsageImplausible)
 	case "outcome":
 		return s.text((*string)(&r.Outcome))
 	case "failure":

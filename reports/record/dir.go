@@ -57,8 +57,13 @@ func (d *Dir) Path() string { return d.path }
 // WriteRun writes run.json, replacing it in one step, so that a reader sees the
 // old file or the new one and never half of one. doc is the report as a JSON
 // object; the facts of run are added to it as its last member, "facts". A nil
-// doc marks a run that has not finished.
+// doc marks a run that has not finished. That of a finished run keeps the number
+// of records that were added, by which a reader finds those that are missing.
 func (d *Dir) WriteRun(run Run, doc json.RawMessage) error {
+	run.Records = 0
+	if doc != nil {
+		run.Records = Counted(d.Added())
+	}
 	facts, err := json.Marshal(run)
 	if err != nil {
 		return fmt.Errorf("encoding the run: %w", err)

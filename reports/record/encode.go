@@ -36,10 +36,8 @@ func (r *Record) AppendJSON(dst []byte) []byte {
 	e.count("cached_tokens", r.Cached)
 	e.count("output_tokens", r.Output)
 	e.text("tokens_source", string(r.TokensSource))
-	if r.ShortOutput {
-		e.key("short_output")
-		e.dst = append(e.dst, "true"...)
-	}
+	e.flag("short_output", r.ShortOutput)
+	e.flag("usage_implausible", r.UsageImplausible)
 	e.chunks("chunks", r.Chunks)
 
 	e.text("outcome", string(r.Outcome))
@@ -68,6 +66,14 @@ func (e *encoder) key(name string) {
 func (e *encoder) integer(name string, v int64) {
 	e.key(name)
 	e.dst = strconv.AppendInt(e.dst, v, 10)
+}
+
+// flag writes true, or nothing.
+func (e *encoder) flag(name string, v bool) {
+	if v {
+		e.key(name)
+		e.dst = append(e.dst, "true"...)
+	}
 }
 
 func (e *encoder) count(name string, c Count) {

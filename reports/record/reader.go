@@ -48,7 +48,7 @@ func Open(path string) (*Saved, error) {
 		return nil, fmt.Errorf("reading %s of run %s: %w", RunFile, path, err)
 	}
 	if s.Report == nil {
-		s.warnings = append(s.warnings, Warning{"unfinished", "the run was killed before its report was written; this is made from the records that reached the disk"})
+		s.warnings = append(s.warnings, Warning{Unfinished, "the run was killed before its report was written; this is made from the records that reached the disk"})
 		s.Run.Interrupted = true
 		s.endWithRecords()
 	}
@@ -68,12 +68,13 @@ func (s *Saved) parseRun(text []byte) error {
 	if err := checkSchema(head.Schema); err != nil {
 		return err
 	}
-	if head.Facts == nil {
+	if head.Facts == nil || string(head.Facts) == "null" {
 		return errors.New(`it has no "facts", expected the file that --save writes rather than a report`)
 	}
 	if err := json.Unmarshal(head.Facts, &s.Run); err != nil {
 		return fmt.Errorf("parsing facts: %w", err)
 	}
+	s.Run = s.Run.Clean()
 	if head.Unfinished {
 		return nil
 	}
@@ -132,25 +133,44 @@ func (s *Saved) endWithRecords() {
 // Records yields the records in the order in which they were saved, reading
 // them from the file as it goes; each is the caller's to keep. A file that
 // ends in the middle of a line or a frame is what a killed process leaves: what
-// came before is yielded, and Warnings says so afterwards. Anything else that
-// is wrong ends the sequence and is told by Err.
+// came before is yielded. Of the records of one request the first is yielded,
+// and of records that can not be right none. Warnings tells of all this
+// afterwards, and of records that are missing. A file that can not be read any
+// further ends the sequence and is told by Err, too.
 func (s *Saved) Records() iter.Seq[*Record] {
 	return func(yield func(*Record) bool) {
 		s.err = nil
-		file, err := os.Open(filepath.Join(s.path, RecordsFile))
-		if err != nil {
-			s.err = fmt.Errorf("reading records of run %s: %w", s.path, plain(err))
-			return
+		stopped := false
+		audit := audit{ids: idSet{}}
+		truncated, err := s.readLines(func(line []byte) bool {
+			r := new(Record)
+			if err := r.UnmarshalJSON(line); !audit.passes(r, err) {
+				return true
+			}
+			r.Clean()
+			stopped = !yield(r)
+			return !stopped
+		})
+		if stopped {
+			return // what comes after it is unknown
 		}
-		defer file.Close() //nolint:errcheck // only read
-		truncated, err := ReadRecords(file, yield)
 		if err != nil {
 			s.err = fmt.Errorf("reading records of run %s: %w", s.path, err)
 		}
-		if truncated {
-			s.warn(Warning{"records_truncated", "the records file ends in the middle of a record; the requests after it are lost"})
+		for _, w := range audit.warnings(s.Run.Records, truncated, err) {
+			s.warn(w)
 		}
 	}
+}
+
+// readLines reads the lines of the records file.
+func (s *Saved) readLines(yield func(line []byte) bool) (truncated bool, err error) {
+	file, err := os.Open(filepath.Join(s.path, RecordsFile))
+	if err != nil {
+		return false, plain(err)
+	}
+	defer file.Close() //nolint:errcheck // only read
+	return readLines(file, yield)
 }
 
 func (s *Saved) warn(w Warning) {
@@ -173,6 +193,23 @@ func (s *Saved) Warnings() []Warning { return s.warnings }
 // returns false. truncated means that the input ends in the middle of a frame
 // or of a line.
 func ReadRecords(r io.Reader, yield func(*Record) bool) (truncated bool, err error) {
+	var broken error
+	n := 0
+	truncated, err = readLines(r, func(line []byte) bool {
+		n++
+		record := new(Record)
+		if err := record.UnmarshalJSON(line); err != nil {
+			broken = fmt.Errorf("line %d: %w", n, err)
+			return false
+		}
+		return yield(record)
+	})
+	return truncated, errors.Join(broken, err)
+}
+
+// readLines reads compressed lines like ReadRecords; a line is valid until
+// yield returns.
+func readLines(r io.Reader, yield func(line []byte) bool) (truncated bool, err error) {
 	decoder, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxLine), zstd.WithDecoderMaxMemory(4*maxLine))
 	if err != nil {
 		return false, err
@@ -180,7 +217,7 @@ func ReadRecords(r io.Reader, yield func(*Record) bool) (truncated bool, err err
 	defer decoder.Close()
 	lines := bufio.NewReaderSize(decoder, 256<<10)
 	var long []byte
-	for n := 1; ; n++ {
+	for n := 0; ; n++ {
 		line, err := readLine(lines, &long)
 		switch {
 		case err == io.EOF:
@@ -188,15 +225,11 @@ func ReadRecords(r io.Reader, yield func(*Record) bool) (truncated bool, err err
 		case errors.Is(err, io.ErrUnexpectedEOF):
 			return true, nil
 		case errors.Is(err, zstd.ErrMagicMismatch):
-			return false, fmt.Errorf("after %d records: not zstd data", n-1)
+			return false, fmt.Errorf("after %d records: not zstd data", n)
 		case err != nil:
-			return false, fmt.Errorf("after %d records: %w", n-1, err)
+			return false, fmt.Errorf("after %d records: %w", n, err)
 		}
-		record := new(Record)
-		if err := record.UnmarshalJSON(line); err != nil {
-			return false, fmt.Errorf("line %d: %w", n, err)
-		}
-		if !yield(record) {
+		if !yield(line) {
 			return false, nil
 		}
 	}

@@ -34,6 +34,10 @@ const (
 	Malformed         Failure = "malformed"
 )
 
+// OutOfFiles begins the Detail of a ClientPorts failure when it was not ports
+// that the client ran out of, but files.
+const OutOfFiles = "the client ran out of open files (ulimit -n)"
+
 // TokensSource says where output_tokens comes from.
 type TokensSource string
 
@@ -72,6 +76,9 @@ type Record struct {
 	Output       Count // output tokens, reasoning included
 	TokensSource TokensSource
 	ShortOutput  bool // asked for exactly AskedOutput, got fewer
+	// UsageImplausible means that the server told counts that can not be, which
+	// are absent here.
+	UsageImplausible bool
 
 	// Chunks are the events that carried output; nil when none did.
 	Chunks Chunks

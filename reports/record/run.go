@@ -37,6 +37,9 @@ type Run struct {
 	// Asserts are the conditions that the user asked for, as typed; package
 	// reports owns their grammar.
 	Asserts []string
+	// Records is the number of records that were saved; absent while the run
+	// has not finished. Dir.WriteRun fills it in.
+	Records Count
 }
 
 // Default is a value that was filled in, and the flag that changes it.
@@ -111,4 +114,23 @@ type ServerSample struct {
 type Warning struct {
 	Code string `json:"code"`
 	Text string `json:"text"`
+}
+
+// Codes of warnings about the files of a saved run.
+const (
+	Unfinished       = "unfinished"        // the process was killed before its report was written
+	RecordsTruncated = "records_truncated" // the file ends in the middle of a record
+	RecordsMissing   = "records_missing"   // fewer records than the run had
+	RecordsRepeated  = "records_repeated"  // several records of one request
+	RecordsDamaged   = "records_damaged"   // records that can not be read or can not be right
+)
+
+// Damage reports whether the warning says that the records that were read are
+// not those of the run.
+func (w Warning) Damage() bool {
+	switch w.Code {
+	case RecordsTruncated, RecordsMissing, RecordsRepeated, RecordsDamaged:
+		return true
+	}
+	return false
 }

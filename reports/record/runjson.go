@@ -3,6 +3,7 @@ package record
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
 	"time"
 )
@@ -29,6 +30,7 @@ type runJSON struct {
 	Defaults     []Default       `json:"defaults,omitempty"`
 	MaxFailures  float64         `json:"max_failures,omitempty"`
 	Asserts      []string        `json:"asserts,omitempty"`
+	Records      *int            `json:"records,omitempty"`
 }
 
 type windowJSON struct {
@@ -84,6 +86,9 @@ func (r Run) MarshalJSON() ([]byte, error) {
 		ClosedLoop: r.ClosedLoop, SharedPrefix: r.SharedPrefix,
 		MaxFailures: r.MaxFailures, Asserts: r.Asserts,
 	}
+	if n, ok := r.Records.Value(); ok {
+		out.Records = &n
+	}
 	if r.Client.CPUFraction >= 0 {
 		out.Client.CPUFraction = known(r.Client.CPUFraction)
 	}
@@ -128,6 +133,12 @@ func (r *Run) UnmarshalJSON(text []byte) error {
 		Interrupted: in.Interrupted, Warnings: in.Warnings,
 		ClosedLoop: in.ClosedLoop, SharedPrefix: in.SharedPrefix,
 		MaxFailures: in.MaxFailures, Asserts: in.Asserts,
+	}
+	if in.Records != nil {
+		if *in.Records < 0 {
+			return fmt.Errorf("records %d is negative", *in.Records)
+		}
+		r.Records = Counted(*in.Records)
 	}
 	if in.Client.CPUFraction != nil {
 		r.Client.CPUFraction = *in.Client.CPUFraction

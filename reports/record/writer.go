@@ -35,6 +35,7 @@ type File interface {
 type Writer struct {
 	mu      sync.Mutex
 	pending []byte // lines not yet taken by the flusher
+	added   int
 	closed  bool
 	err     error // of the last flush
 
@@ -74,6 +75,7 @@ func (w *Writer) Add(r *Record) error {
 		return fmt.Errorf("saving record %d: the file is closed", r.ID)
 	}
 	w.pending = append(r.AppendJSON(w.pending), '\n')
+	w.added++
 	if len(w.pending) >= flushAt {
 		select {
 		case w.kick <- struct{}{}:
@@ -81,6 +83,13 @@ func (w *Writer) Add(r *Record) error {
 		}
 	}
 	return w.err
+}
+
+// Added is the number of records that were added.
+func (w *Writer) Added() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.added
 }
 
 // Err is the error of the last flush, nil when all that it had was saved.
