@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/llmctl/llmctl/engine/cpu"
@@ -28,11 +29,18 @@ type Config struct {
 	Seed  uint64         // of the synthetic weights, and of requests that bring none
 
 	Sched     sched.Config // zero limits take those of DefaultLimits
-	BlockSize int          // tokens per KV block; 0 is 16, as in vLLM
+	BlockSize int          // tokens per KV block; 0 is 16, as in vLLM, or MaxModelLen if that is less
 	Blocks    int          // KV blocks that requests can use; 0 takes KVBytes
 	KVBytes   int64        // memory for the KV cache; 0 is room for 64k tokens
 	MaxQueue  int          // requests taken in beyond Sched.MaxNumSeqs; 0 is no limit
 	Workers   int          // goroutines that compute; 0 is GOMAXPROCS
+
+	// MemoryLimit is the memory in which the KV cache has to fit, in bytes; 0 is
+	// unknown. Go ends a process that cannot have the memory it asks for.
+	MemoryLimit int64
+	// OnError hears why a step, and with it every request, failed; nil: nobody.
+	// It is called by the engine's loop, which waits for it.
+	OnError func(error)
 
 	Executor Executor             // nil: the CPU
 	Now      func() time.Duration // monotonic time since some start; nil: the wall clock
@@ -83,11 +91,13 @@ func (c Config) withDefaults() (Config, model.Shape, error) {
 		{&c.Sched.MaxNumSeqs, limits.MaxNumSeqs},
 		{&c.Sched.MaxNumBatchedTokens, limits.MaxNumBatchedTokens},
 		{&c.Sched.MaxModelLen, limits.MaxModelLen},
-		{&c.BlockSize, defaultBlockSize},
 	} {
 		if *f.value == 0 {
 			*f.value = f.common
 		}
+	}
+	if c.BlockSize == 0 {
+		c.BlockSize = min(defaultBlockSize, max(c.Sched.MaxModelLen, 1))
 	}
 	if err := c.Sched.Validate(); err != nil {
 		return c, shape, err
@@ -99,30 +109,67 @@ func (c Config) withDefaults() (Config, model.Shape, error) {
 }
 
 func (c Config) withMemory(shape model.Shape) (Config, model.Shape, error) {
-	if c.BlockSize < 1 || c.Blocks < 0 || c.KVBytes < 0 || c.Workers < 0 || c.MaxQueue < 0 {
-		return c, shape, fmt.Errorf("block size %d, blocks %d, KV bytes %d, workers %d and queue %d must not be negative",
-			c.BlockSize, c.Blocks, c.KVBytes, c.Workers, c.MaxQueue)
+	if err := c.checkCounts(); err != nil {
+		return c, shape, err
 	}
 	tokenBytes := int64(shape.KVBytesPerToken())
-	if int64(c.BlockSize) > maxKVBytes/tokenBytes { // the product below would overflow
+	if int64(c.BlockSize) > maxKVBytes/tokenBytes { // the product below could overflow
 		return c, shape, fmt.Errorf("a KV block of %d tokens, expected less than 1 TiB", c.BlockSize)
 	}
 	blockBytes := int64(c.BlockSize) * tokenBytes
+	asked := fmt.Sprintf("%d KV blocks of %d tokens", c.Blocks, c.BlockSize)
 	switch {
 	case c.Blocks > 0:
 	case c.KVBytes > 0:
+		asked = fmt.Sprintf("a KV cache of %d bytes", c.KVBytes)
 		c.Blocks = int(c.KVBytes / blockBytes)
 	default:
+		asked = fmt.Sprintf("a KV cache for %d tokens", defaultKVTokens)
 		c.Blocks = kv.BlocksFor(defaultKVTokens, c.BlockSize)
 	}
-	if c.Blocks < 1 || int64(c.Blocks) > maxKVBytes/blockBytes {
-		return c, shape, fmt.Errorf("a KV cache of %d bytes holds %d blocks of %d tokens, expected at least 1 and less than 1 TiB",
-			c.KVBytes, c.Blocks, c.BlockSize)
+	switch {
+	case c.Blocks < 1:
+		return c, shape, fmt.Errorf("%s cannot hold one block of %d tokens, which takes %d bytes", asked, c.BlockSize, blockBytes)
+	case int64(c.Blocks) > maxKVBytes/blockBytes:
+		return c, shape, fmt.Errorf("%s: expected less than 1 TiB, of which each block takes %d bytes", asked, blockBytes)
+	case c.MemoryLimit > 0 && int64(c.Blocks) >= c.MemoryLimit/blockBytes: // one more is the null block
+		return c, shape, fmt.Errorf("a KV cache of %d bytes does not fit into the memory of this machine, %d bytes",
+			int64(c.Blocks)*blockBytes, c.MemoryLimit)
 	}
 	return c, shape, nil
 }
 
-const maxKVBytes = 1 << 40
+func (c Config) checkCounts() error {
+	for _, f := range []struct {
+		name     string
+		value    int64
+		min, max int64
+	}{
+		{"block size", int64(c.BlockSize), 1, int64(c.Sched.MaxModelLen)}, // larger blocks would only waste memory
+		{"number of KV blocks", int64(c.Blocks), 0, math.MaxInt32},        // kv.Block
+		{"KV cache in bytes", c.KVBytes, 0, math.MaxInt64},
+		{"memory limit in bytes", c.MemoryLimit, 0, math.MaxInt64},
+		{"number of workers", int64(c.Workers), 0, maxWorkers},
+		{"length of the queue", int64(c.MaxQueue), 0, math.MaxInt32},
+	} {
+		switch {
+		case f.value < f.min && f.min == 0:
+			return fmt.Errorf("the %s must not be negative, got %d", f.name, f.value)
+		case f.value < f.min:
+			return fmt.Errorf("the %s must be at least %d, got %d", f.name, f.min, f.value)
+		case f.value > f.max && f.name == "block size":
+			return fmt.Errorf("the block size of %d tokens is more than max_model_len %d: no sequence would fill a block", f.value, f.max)
+		case f.value > f.max:
+			return fmt.Errorf("the %s must be at most %d, got %d", f.name, f.max, f.value)
+		}
+	}
+	return nil
+}
+
+const (
+	maxKVBytes = 1 << 40
+	maxWorkers = 1024 // far beyond the cores of any machine; each costs a goroutine and scratch memory
+)
 
 // executor returns the configured executor, or one on the CPU.
 func (c Config) executor(shape model.Shape, poolBlocks int) (Executor, error) {

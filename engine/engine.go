@@ -35,6 +35,7 @@ type Engine struct {
 	sched     *sched.Scheduler
 	sequences []*model.Sequence
 	results   []sched.Result
+	faults    []error // not yet reported
 }
 
 // New starts an engine. Close it.

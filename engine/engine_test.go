@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -226,10 +228,14 @@ func (f *failing) Execute(s []*model.Sequence) error {
 }
 
 func TestAFailedStepEndsRequestsAndForgetsTheCache(t *testing.T) {
-	e := startFor(t, Config{Executor: &failing{script: says()}})
+	var heard []error
+	e := startFor(t, Config{Executor: &failing{script: says()}, OnError: func(err error) { heard = append(heard, err) }})
 	prompt := words(40, 1)
 	if got := collect(t, submit(t, e, Request{Tokens: prompt, MaxTokens: 5})); got.Finish != sched.Failed {
 		t.Fatalf("got %q, want error", got.Finish)
+	}
+	if len(heard) != 1 || heard[0].Error() != "running a step of 1 sequences: out of memory" {
+		t.Errorf("OnError heard %v", heard)
 	}
 	got := collect(t, submit(t, e, Request{Tokens: prompt, MaxTokens: 5}))
 	if got.Finish != sched.Length || got.Cached != 0 {
@@ -263,6 +269,7 @@ func TestSubmitRefuses(t *testing.T) {
 		{"negative minimum", func(r *Request) { r.MinTokens = -1 }},
 		{"minimum over maximum", func(r *Request) { r.MinTokens = 6 }},
 		{"negative temperature", func(r *Request) { r.Sampling.Temperature = -1 }},
+		{"a temperature that is no number", func(r *Request) { r.Sampling.Temperature = float32(math.NaN()) }},
 		{"top_p over 1", func(r *Request) { r.Sampling.TopP = 1.1 }},
 		{"min_p below 0", func(r *Request) { r.Sampling.MinP = -0.1 }},
 		{"negative top_k", func(r *Request) { r.Sampling.TopK = -2 }},
@@ -323,19 +330,55 @@ func TestNewRefuses(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		config Config
+		want   string // a part of the error
 	}{
-		{"a vocabulary without the words", Config{Model: small}},
-		{"an unsupported model", Config{Model: profiles.Model{Name: "empty"}}},
-		{"a window beyond the model", Config{Sched: sched.Config{MaxModelLen: 5000}}},
-		{"no room for a block", Config{KVBytes: 10}},
-		{"absurd memory", Config{Blocks: 1 << 40}},
-		{"negative blocks", Config{Blocks: -1}},
-		{"a block whose size in bytes overflows", Config{BlockSize: 1 << 62}},
+		{"a vocabulary without the words", Config{Model: small}, "vocabulary of 100"},
+		{"an unsupported model", Config{Model: profiles.Model{Name: "empty"}}, "empty"},
+		{"a window beyond the model", Config{Sched: sched.Config{MaxModelLen: 5000}}, "more than the 4096 positions"},
+		{"a cache smaller than a block", Config{Model: tiny(), KVBytes: 10},
+			"a KV cache of 10 bytes cannot hold one block of 16 tokens, which takes 2048 bytes"},
+		{"more memory than any machine has", Config{Model: tiny(), KVBytes: 1 << 50}, "a KV cache of 1125899906842624 bytes: expected less than 1 TiB"},
+		{"the same in blocks", Config{Model: tiny(), Blocks: 1 << 30}, "1073741824 KV blocks of 16 tokens: expected less than 1 TiB"},
+		{"more memory than this machine has", Config{Model: tiny(), KVBytes: 2 << 30, MemoryLimit: 1 << 30},
+			"a KV cache of 2147483648 bytes does not fit into the memory of this machine, 1073741824 bytes"},
+		{"the same in blocks, by one", Config{Model: tiny(), Blocks: 4, MemoryLimit: 4 * 2048}, "a KV cache of 8192 bytes does not fit"},
+		{"the default where memory is short", Config{Model: tiny(), MemoryLimit: 1 << 20}, "a KV cache of 8388608 bytes does not fit"},
+		{"blocks beyond their numbers", Config{Model: tiny(), Blocks: 1 << 40}, "the number of KV blocks must be at most 2147483647, got 1099511627776"},
+		{"negative blocks", Config{Blocks: -1}, "the number of KV blocks must not be negative, got -1"},
+		{"negative memory", Config{KVBytes: -1}, "the KV cache in bytes must not be negative, got -1"},
+		{"a negative limit of memory", Config{MemoryLimit: -1}, "the memory limit in bytes must not be negative, got -1"},
+		{"negative workers", Config{Workers: -1}, "the number of workers must not be negative, got -1"},
+		{"workers without end", Config{Workers: 1 << 30}, "the number of workers must be at most 1024, got 1073741824"},
+		{"a negative queue", Config{MaxQueue: -1}, "the length of the queue must not be negative, got -1"},
+		{"a negative block size", Config{BlockSize: -1}, "the block size must be at least 1, got -1"},
+		{"a block beyond the window", Config{BlockSize: 65, Sched: sched.Config{MaxModelLen: 64}}, "the block size of 65 tokens is more than max_model_len 64"},
+		{"a block whose size in bytes overflows", Config{BlockSize: 1 << 62}, "is more than max_model_len 4096"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if e, err := New(c.config); err == nil {
+			e, err := New(c.config)
+			if err == nil {
 				e.Close()
-				t.Error("no error")
+			}
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestNewAccepts(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		config Config
+		block  int
+	}{
+		{"memory for all blocks and the null block", Config{Blocks: 4, MemoryLimit: 5 * 2048}, 16},
+		{"a block as long as the window", Config{BlockSize: 64, Sched: sched.Config{MaxModelLen: 64}}, 64},
+		{"a window shorter than the usual block", Config{Sched: sched.Config{MaxModelLen: 8}}, 8},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if e := startFor(t, c.config); e.config.BlockSize != c.block {
+				t.Errorf("blocks of %d tokens, want %d", e.config.BlockSize, c.block)
 			}
 		})
 	}

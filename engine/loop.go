@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -13,7 +14,9 @@ func (e *Engine) loop() {
 	defer close(e.done)
 	defer e.executor.Close()
 	for {
-		if closing := e.admit(); closing {
+		closing := e.admit()
+		e.report()
+		if closing {
 			e.stop()
 			return
 		}
@@ -38,7 +41,8 @@ func (e *Engine) admit() (closing bool) {
 			Priority: l.request.Priority, Arrival: l.arrival, Hash: l.hash,
 		})
 		if err != nil {
-			// Submit has checked all that Add checks.
+			// Submit has checked all that Add checks, so this is a defect.
+			e.faults = append(e.faults, fmt.Errorf("adding a request: %w", err))
 			e.finish(l, sched.Failed)
 		}
 	}
@@ -51,6 +55,16 @@ func (e *Engine) admit() (closing bool) {
 	}
 	e.left = e.left[:0]
 	return e.closing
+}
+
+// report tells OnError what went wrong. The loop holds no lock meanwhile.
+func (e *Engine) report() {
+	for _, err := range e.faults {
+		if e.config.OnError != nil {
+			e.config.OnError(err)
+		}
+	}
+	e.faults = e.faults[:0]
 }
 
 // refresh publishes the scheduler's gauges and counters, before a step as well
@@ -68,6 +82,8 @@ func (e *Engine) run(batch *sched.Batch) {
 		e.sequences = append(e.sequences, e.prepare(entry, batch.At))
 	}
 	if err := e.executor.Execute(e.sequences); err != nil {
+		e.faults = append(e.faults, fmt.Errorf("running a step of %d sequences: %w", len(e.sequences), err))
+		e.report() // first: whoever is told next may ask why
 		e.fail(batch)
 		return
 	}

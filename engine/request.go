@@ -29,6 +29,9 @@ var (
 	ErrQueueFull = errors.New("too many requests are waiting")
 )
 
+// maxTemperature keeps logits divided by the temperature apart in float32.
+const maxTemperature = 1_000_000
+
 // Validate reports parameters that make no sense, in the words of the API.
 func (r *Request) Validate(window int) error {
 	switch s := r.Sampling; {
@@ -38,8 +41,10 @@ func (r *Request) Validate(window int) error {
 		return fmt.Errorf("max_tokens must be at least 1, got %d", r.MaxTokens)
 	case r.MinTokens < 0 || r.MinTokens > r.MaxTokens:
 		return fmt.Errorf("min_tokens must be from 0 to max_tokens=%d, got %d", r.MaxTokens, r.MinTokens)
-	case !(s.Temperature >= 0 && s.Temperature <= 1e6):
+	case !(s.Temperature >= 0):
 		return fmt.Errorf("temperature must be non-negative, got %v", s.Temperature)
+	case s.Temperature > maxTemperature:
+		return fmt.Errorf("temperature must be at most %d, got %v", maxTemperature, s.Temperature)
 	case !(s.TopP >= 0 && s.TopP <= 1):
 		return fmt.Errorf("top_p must be in (0, 1], got %v", s.TopP)
 	case !(s.MinP >= 0 && s.MinP <= 1):

@@ -17,7 +17,7 @@ func (g *Gateway) AdminHandler() http.Handler {
 	mux.Handle("GET /metrics", g.guarded(promhttp.HandlerFor(g.metrics.registry, promhttp.HandlerOpts{})))
 	mux.HandleFunc("GET /livez", live)
 	mux.HandleFunc("GET /readyz", g.ready)
-	return mux
+	return bounded(mux)
 }
 
 func (g *Gateway) guarded(next http.Handler) http.Handler {

@@ -43,9 +43,8 @@ type tenant struct {
 
 func (t *tenant) allows(alias string) bool { return t.models == nil || t.models[alias] }
 
-// newPrincipals builds the table of keys, reading those that stand in the
-// environment.
-func newPrincipals(c *Config, l *limit.Limiter, lookup func(string) (string, bool)) (map[digest]*principal, error) {
+// newPrincipals builds the table of keys.
+func newPrincipals(c *Config, l *limit.Limiter, env environment) (map[digest]*principal, error) {
 	table := map[digest]*principal{}
 	for _, t := range c.Tenants {
 		owner := &tenant{name: t.Name, salt: tenantSalt(t.Name)}
@@ -57,7 +56,7 @@ func newPrincipals(c *Config, l *limit.Limiter, lookup func(string) (string, boo
 		}
 		whole := l.NewScope(fmt.Sprintf("tenant %q", t.Name), t.Limits.policy())
 		for i, k := range t.Keys {
-			d, err := k.digest(lookup)
+			d, err := k.digest(env)
 			if err != nil {
 				return nil, fmt.Errorf("tenant %q: key %d: %w", t.Name, i+1, err)
 			}
@@ -77,21 +76,11 @@ func (l Limits) policy() limit.Limits {
 	}
 }
 
-func (k *Key) digest(lookup func(string) (string, bool)) (digest, error) {
+func (k *Key) digest(env environment) (digest, error) {
 	if k.Hash != "" {
 		return parseHash(k.Hash)
 	}
-	key, err := secret(k.KeyEnv, lookup)
-	return digestOf(key), err
-}
-
-// secret reads an environment variable that must be there.
-func secret(name string, lookup func(string) (string, bool)) (string, error) {
-	v, ok := lookup(name)
-	if v = strings.TrimSpace(v); !ok || v == "" {
-		return "", fmt.Errorf("environment variable %s is not set", name)
-	}
-	return v, nil
+	return digestOf(env[k.KeyEnv]), nil
 }
 
 // authenticate finds the owner of the request's key. The table is keyed by the

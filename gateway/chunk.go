@@ -88,14 +88,17 @@ func hasOutput(delta gjson.Result) bool {
 
 // streamError is the failure of a stream whose first event is an error: nothing
 // has been sent yet, so the client can still get a status.
-func (c chunk) streamError(p *provider) *failure {
-	status := http.StatusBadGateway
-	if code := int(c.failure.Get("code").Int()); code == http.StatusTooManyRequests || code >= 400 && code < 500 && code != 401 && code != 403 {
+func (c chunk) streamError(t *target) *failure {
+	status, code := http.StatusBadGateway, int(c.failure.Get("code").Int())
+	if f := misconfigured(t, code); f != nil {
+		return f
+	}
+	if code >= 400 && code < 500 {
 		status = code
 	}
 	f := &failure{status: status, outcome: outcomeStreamError}
 	if c.failure.IsObject() {
-		f.raw = p.redact([]byte(`{"error":` + c.failure.Raw + `}`))
+		f.raw = t.provider.redact([]byte(`{"error":` + c.failure.Raw + `}`))
 	} else {
 		f.body = openai.NewError("upstream_error", "the upstream reported an error", "", "upstream_error")
 	}

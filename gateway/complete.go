@@ -7,7 +7,6 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"net/http/httptrace"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -98,13 +97,14 @@ func (x *exchange) reserve(q *request) *failure {
 	return nil
 }
 
-// forward sends the request to one endpoint and passes the answer on.
+// forward sends the request to one target and passes the answer on.
 func (x *exchange) forward(q *request) *failure {
 	g, d := x.g, x.deployment
 	x.target = &d.targets[route.Weighted(d.weights, g.rand())]
+	x.w.Header().Set("X-Llmctl-Deployment", x.target.name)
 	p := x.target.provider
-	x.endpoint = p.acquire()
-	defer x.endpoint.release()
+	x.endpoint = p.acquire(g.elapsed(g.now()))
+	defer func() { x.endpoint.release() }() // the one that was tried last
 
 	salt := ""
 	if p.cacheSalt {
@@ -116,43 +116,23 @@ func (x *exchange) forward(q *request) *failure {
 	}
 	ctx, cancel := context.WithCancelCause(x.r.Context())
 	defer cancel(nil)
-	defer context.AfterFunc(g.alive, func() {
-		cancel(context.Cause(g.alive))
-		// A handler that waits for a client that does not read hears of no context.
-		_ = http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(time.Second))
-	})()
+	defer context.AfterFunc(g.alive, func() { cancel(context.Cause(g.alive)) })()
 	t := newTimers(cancel, d.timeouts, q.stream)
 	defer t.stop()
 
-	reached := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { x.reached.Store(true) }})
-	upstream, err := newUpstreamRequest(reached, p, x.endpoint, x.r.URL.Path, q.encode(), x.r.Header, x.id)
-	if err != nil {
-		return badAnswer("the model's server cannot be reached", err)
-	}
-	x.sent = g.now()
-	response, err := g.client.Do(upstream)
-	if err != nil {
-		return x.sendFailure(ctx, err)
+	response, f := x.send(ctx, q.encode())
+	if f != nil {
+		return f
 	}
 	defer func() { _ = response.Body.Close() }() // nothing is left to read that anybody waits for
-	x.w.Header().Set("X-Llmctl-Deployment", x.target.name)
 	if response.StatusCode != http.StatusOK {
-		return upstreamFailure(p, response)
+		return upstreamFailure(x.target, response)
 	}
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	if kind == "text/event-stream" {
 		return x.stream(ctx, response, &relay{hideUsage: hideUsage, choices: q.choices, timers: t})
 	}
 	return x.whole(ctx, kind, response)
-}
-
-// sendFailure is a request that got no answer at all.
-func (x *exchange) sendFailure(ctx context.Context, err error) *failure {
-	if f := interruption(ctx); f != nil {
-		return f
-	}
-	return &failure{status: http.StatusBadGateway, outcome: outcomeConnect, cause: err,
-		body: openai.NewError("upstream_error", "the model's server cannot be reached", "", "upstream_unreachable")}
 }
 
 // whole passes on an answer that is not a stream. It is read to its end first:

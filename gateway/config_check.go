@@ -205,12 +205,12 @@ func parseHash(s string) (digest, error) {
 	return d, nil
 }
 
-var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // checkVariable refuses what cannot be the name of an environment variable,
 // without quoting it: people put the key itself there.
 func checkVariable(key, name string) error {
-	if name != "" && !variable.MatchString(name) {
+	if name != "" && !variableName.MatchString(name) {
 		return fmt.Errorf("%s: expected the name of an environment variable", key)
 	}
 	return nil

@@ -23,25 +23,47 @@ models:
     targets: [{provider: cluster, model: tiny}]
 `
 
-func TestExampleConfiguration(t *testing.T) {
-	data, err := os.ReadFile("../examples/gateway.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := ParseConfig(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+// examples are the configurations that users start from.
+var examples = []string{"gateway.yaml", "gateway-cluster.yaml"}
+
+func TestExampleConfigurations(t *testing.T) {
 	everySecret := func(name string) (string, bool) { return "the secret " + name, true }
-	g, err := New(c, Options{LookupEnv: everySecret})
+	for _, name := range examples {
+		t.Run(name, func(t *testing.T) {
+			c, err := ParseConfig([]byte(readExample(t, name)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			g, err := New(c, Options{LookupEnv: everySecret})
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.Close()
+		})
+	}
+}
+
+// The first example takes the key that its comment names, and the docs show it.
+func TestFirstExampleWorksAsItSays(t *testing.T) {
+	text := readExample(t, "gateway.yaml")
+	c, err := ParseConfig([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.Close()
+	if got := c.Tenants[0].Keys[0].Hash; got != HashKey("sk-example") || !strings.Contains(text, "The key is sk-example") {
+		t.Errorf("key hash %s, want that of sk-example: %s", got, HashKey("sk-example"))
+	}
+	if _, shown, _ := strings.Cut(text, "#\nlisten:"); !strings.Contains(readDocs(t), "```yaml\nlisten:"+shown+"```") {
+		t.Error("docs/gateway.md shows another configuration")
+	}
 }
 
 func TestConfigurationSurvivesWriting(t *testing.T) {
-	for name, text := range map[string]string{"minimal": minimal, "example": readExample(t)} {
+	texts := map[string]string{"minimal": minimal}
+	for _, name := range examples {
+		texts[name] = readExample(t, name)
+	}
+	for name, text := range texts {
 		t.Run(name, func(t *testing.T) {
 			before, err := ParseConfig([]byte(text))
 			if err != nil {
@@ -62,8 +84,8 @@ func TestConfigurationSurvivesWriting(t *testing.T) {
 	}
 }
 
-func readExample(t testing.TB) string {
-	data, err := os.ReadFile("../examples/gateway.yaml")
+func readExample(t testing.TB, name string) string {
+	data, err := os.ReadFile("../examples/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,9 +164,15 @@ func TestNewNeedsTheEnvironment(t *testing.T) {
 			}
 			return testEnv(name)
 		}})
-		if err == nil || !strings.Contains(err.Error(), missing+" is not set") {
+		if err == nil || !strings.Contains(err.Error(), "environment variable "+missing+" (") {
 			t.Errorf("without %s: %v", missing, err)
 		}
+	}
+	nothing := func(string) (string, bool) { return "", false }
+	_, err := New(testConfig("http://127.0.0.1:1"), Options{LookupEnv: nothing})
+	want := `environment variables ADMIN_TOKEN (admin.token_env), CHAT_KEY (key 1 of tenant "chat"), PROVIDER_KEY (provider "cluster") are not set`
+	if err == nil || err.Error() != want {
+		t.Errorf("without any: %v, want %s", err, want)
 	}
 	same := func(name string) (string, bool) {
 		if name == "CHAT_KEY" {
@@ -160,7 +188,9 @@ func TestNewNeedsTheEnvironment(t *testing.T) {
 // What is accepted can be written and read again, and says the same.
 func FuzzParseConfig(f *testing.F) {
 	f.Add([]byte(minimal))
-	f.Add([]byte(readExample(f)))
+	for _, name := range examples {
+		f.Add([]byte(readExample(f, name)))
+	}
 	f.Add([]byte("listen: &a [*a]\n"))
 	f.Add([]byte("? {a: b}\n: c\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {

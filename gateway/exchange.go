@@ -22,20 +22,23 @@ type exchange struct {
 	deployment *deployment // nil until the alias is known
 	target     *target
 	endpoint   *endpoint
+	retries    int // endpoints that could not be reached before this one
 
+	deadline    deadline
 	reservation *limit.Reservation
 	spent       meter
 	reached     atomic.Bool // the upstream got at least the header
 
-	began, sent, first, last time.Time // zero when it did not happen
-	closed                   time.Time // [DONE], when later bytes were awaited
-	finishReason             string
-	committed                bool // the response header is out
-	failure                  *failure
+	began, first, last time.Time // zero when it did not happen
+	closed             time.Time // [DONE], when later bytes were awaited
+	finishReason       string
+	committed          bool // the response header is out
+	failure            *failure
 }
 
 func (g *Gateway) begin(w http.ResponseWriter, r *http.Request) *exchange {
 	x := &exchange{g: g, w: w, r: r, id: requestID(r.Header), began: g.now()}
+	x.deadline.control = http.NewResponseController(w)
 	w.Header()["X-Request-Id"] = []string{x.id}
 	return x
 }
@@ -77,13 +80,14 @@ func (x *exchange) authenticate() *failure {
 func (x *exchange) succeed(contentType string, body []byte) {
 	x.committed = true
 	x.w.Header().Set("Content-Type", contentType)
-	_, _ = x.w.Write(body) // a client that left has cancelled the request's context already
+	x.deliver(body)
 }
 
 // fail ends the exchange with a failure. The client hears of it in the way that
 // is left: a status, or an event when the stream has begun.
 func (x *exchange) fail(f *failure) {
 	x.failure = f
+	x.deadline.within(x.patience())
 	switch {
 	case f.status == statusClientGone:
 	case !x.committed:

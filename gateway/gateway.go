@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
@@ -97,24 +96,24 @@ func New(c *Config, o Options) (*Gateway, error) {
 	return g, nil
 }
 
-func (g *Gateway) configure(c *Config, lookup func(string) (string, bool)) (err error) {
+func (g *Gateway) configure(c *Config, lookup func(string) (string, bool)) error {
 	if lookup == nil {
 		lookup = os.LookupEnv
 	}
-	if g.principals, err = newPrincipals(c, g.limiter, lookup); err != nil {
+	env, err := c.readEnvironment(lookup)
+	if err != nil {
+		return err
+	}
+	if g.principals, err = newPrincipals(c, g.limiter, env); err != nil {
 		return err
 	}
 	if c.Admin.TokenEnv != "" {
-		token, err := secret(c.Admin.TokenEnv, lookup)
-		if err != nil {
-			return fmt.Errorf("admin.token_env: %w", err)
-		}
-		d := digestOf(token)
+		d := digestOf(env[c.Admin.TokenEnv])
 		g.adminToken = &d
 	}
 	providers := map[string]*provider{}
 	for _, p := range c.Providers {
-		if providers[p.Name], err = newProvider(p, lookup); err != nil {
+		if providers[p.Name], err = newProvider(p, env); err != nil {
 			return err
 		}
 	}

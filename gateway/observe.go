@@ -4,7 +4,10 @@ import (
 	"context"
 	"log/slog"
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // observe writes the exchange's log line and metrics.
@@ -27,9 +30,9 @@ func (x *exchange) status() int {
 	return 200
 }
 
-func (x *exchange) outcome() Outcome {
+func (x *exchange) outcome() outcome {
 	if x.failure == nil {
-		return OutcomeOK
+		return outcomeOK
 	}
 	return x.failure.outcome
 }
@@ -87,7 +90,7 @@ func (x *exchange) count(end time.Time) {
 	}
 }
 
-func (o Outcome) upstreamFault() bool {
+func (o outcome) upstreamFault() bool {
 	switch o {
 	case outcomeConnect, outcomeAuth, outcomeUpstream, outcomeInterrupted, outcomeStreamError, outcomeFirstToken, outcomeIdle:
 		return true
@@ -96,7 +99,7 @@ func (o Outcome) upstreamFault() bool {
 }
 
 // logLine writes one line. It holds names, numbers and reasons: no key, no
-// content, and no text of a client or an upstream longer than an identifier.
+// content, and no text of a client or an upstream longer than maxCause.
 func (x *exchange) logLine(end time.Time) {
 	level := slog.LevelInfo
 	if x.outcome().upstreamFault() || x.outcome() == outcomeInternal {
@@ -117,16 +120,15 @@ func (x *exchange) logLine(end time.Time) {
 		slog.Float64("e2e_s", end.Sub(x.began).Seconds()),
 	)
 	if x.target != nil {
-		input, cached, output := x.charged()
 		attrs = append(attrs,
 			slog.String("deployment", x.target.name),
 			slog.String("endpoint", x.endpoint.host),
-			slog.Int64("input_tokens", input),
-			slog.Int64("cached_tokens", cached),
-			slog.Int64("output_tokens", output),
-			slog.String("tokens_source", x.spent.source()),
-			slog.String("finish_reason", x.finishReason[:min(len(x.finishReason), 32)]),
+			slog.String("finish_reason", brief(x.finishReason, 32)),
 		)
+		attrs = append(attrs, x.tokenAttrs()...)
+		if x.retries > 0 {
+			attrs = append(attrs, slog.Int("retries", x.retries))
+		}
 	}
 	if d, ok := x.ttft(); ok {
 		attrs = append(attrs, slog.Float64("ttft_s", d.Seconds()))
@@ -138,7 +140,53 @@ func (x *exchange) logLine(end time.Time) {
 		attrs = append(attrs, slog.String("limit", string(f.resource)))
 	}
 	if f := x.failure; f != nil && f.cause != nil {
-		attrs = append(attrs, slog.String("cause", f.cause.Error()))
+		attrs = append(attrs, slog.String("cause", x.cause()))
 	}
 	x.g.log.LogAttrs(ctx, level, "request", attrs...)
+}
+
+// tokenAttrs are the counts that the tenant was charged: none when it was
+// charged nothing, no cached tokens where only an upstream could have told.
+func (x *exchange) tokenAttrs() []slog.Attr {
+	if !x.chargeable() {
+		return nil
+	}
+	input, cached, output := x.charged()
+	attrs := []slog.Attr{slog.Int64("input_tokens", input), slog.Int64("output_tokens", output), slog.String("tokens_source", x.spent.source())}
+	if x.spent.reported {
+		attrs = append(attrs, slog.Int64("cached_tokens", cached))
+	}
+	return attrs
+}
+
+// maxCause is the length at which the reason for a failure is cut: an error may
+// quote what an upstream sent.
+const maxCause = 200
+
+func (x *exchange) cause() string {
+	text := x.failure.cause.Error()
+	if x.target != nil {
+		text = string(x.target.provider.redact([]byte(text)))
+	}
+	return brief(text, maxCause)
+}
+
+// brief returns a text on one line and of at most n bytes, in whole characters.
+func brief(text string, n int) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	text = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, text)
+	if len(text) <= n {
+		return text
+	}
+	const ellipsis = "…"
+	cut := n - len(ellipsis)
+	for !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:cut] + ellipsis
 }

@@ -9,39 +9,44 @@ import (
 	"github.com/llmctl/llmctl/internal/openai"
 )
 
-// Outcome says how a request ended; exactly one applies. The list is closed:
+// outcome says how a request ended; exactly one applies. The list is closed:
 // the values are metric labels and fields of the log.
-type Outcome string
+type outcome string
 
 const (
-	OutcomeOK Outcome = "ok"
+	outcomeOK outcome = "ok"
 
 	// The gateway turned the request away.
-	outcomeUnauthorized    Outcome = "unauthorized"
-	outcomeForbidden       Outcome = "forbidden"
-	outcomeInvalid         Outcome = "invalid_request"
-	outcomeTooLarge        Outcome = "request_too_large"
-	outcomeUnknownModel    Outcome = "model_not_found"
-	outcomeUnknownRoute    Outcome = "route_not_found"
-	outcomeRateLimited     Outcome = "rate_limited"
-	outcomeDraining        Outcome = "draining"
-	outcomeInternal        Outcome = "internal_error"
-	outcomeUpstreamRefused Outcome = "upstream_refused" // 4xx: the request's own fault, or its limit there
+	outcomeUnauthorized    outcome = "unauthorized"
+	outcomeForbidden       outcome = "forbidden"
+	outcomeInvalid         outcome = "invalid_request"
+	outcomeTooLarge        outcome = "request_too_large"
+	outcomeUnknownModel    outcome = "model_not_found"
+	outcomeUnknownRoute    outcome = "route_not_found"
+	outcomeRateLimited     outcome = "rate_limited"
+	outcomeDraining        outcome = "draining"
+	outcomeInternal        outcome = "internal_error"
+	outcomeUpstreamRefused outcome = "upstream_refused" // 4xx: the request's own fault, or its limit there
 
 	// The request was cut off.
-	outcomeClientGone Outcome = "client_gone"
-	outcomeFirstToken Outcome = "timeout_first_token"
-	outcomeIdle       Outcome = "timeout_idle"
-	outcomeTotal      Outcome = "timeout_total"
-	outcomeShutdown   Outcome = "shutdown"
+	outcomeClientGone outcome = "client_gone"
+	outcomeFirstToken outcome = "timeout_first_token"
+	outcomeIdle       outcome = "timeout_idle"
+	outcomeTotal      outcome = "timeout_total"
+	outcomeShutdown   outcome = "shutdown"
 
 	// The upstream failed.
-	outcomeConnect     Outcome = "connect"
-	outcomeAuth        Outcome = "upstream_auth_error"
-	outcomeUpstream    Outcome = "upstream_error"     // 5xx, or an answer that makes no sense
-	outcomeInterrupted Outcome = "stream_interrupted" // the stream ended without a terminal signal
-	outcomeStreamError Outcome = "stream_error"       // an error event inside the stream
+	outcomeConnect     outcome = "connect"
+	outcomeAuth        outcome = "upstream_auth_error"
+	outcomeUpstream    outcome = "upstream_error"     // 5xx, or an answer that makes no sense
+	outcomeInterrupted outcome = "stream_interrupted" // the stream ended without a terminal signal
+	outcomeStreamError outcome = "stream_error"       // an error event inside the stream
 )
+
+// timeout tells whether one of the configured time-outs ended the request.
+func (o outcome) timeout() bool {
+	return o == outcomeFirstToken || o == outcomeIdle || o == outcomeTotal
+}
 
 // statusClientGone is nginx's code for a client that left; it is logged and
 // counted, there is nobody to send it to.
@@ -50,7 +55,7 @@ const statusClientGone = 499
 // cut is a reason of the gateway's own to end a request, as the cause of its
 // context: a time-out of ours must never look like a client that left.
 type cut struct {
-	outcome Outcome
+	outcome outcome
 	status  int
 	kind    string // type of the error object
 	code    string
@@ -70,7 +75,7 @@ var (
 // answer, raw replaces body when the upstream's own answer is passed on.
 type failure struct {
 	status     int
-	outcome    Outcome
+	outcome    outcome
 	body       *openai.Error
 	raw        []byte
 	retryAfter string         // seconds, or a date from upstream; empty leaves the header out

@@ -23,7 +23,7 @@ func TestRefusals(t *testing.T) {
 		status  int
 		kind    string
 		code    string
-		outcome Outcome
+		outcome outcome
 	}{
 		{"no key", func(r *http.Request) { r.Header.Del("Authorization") }, plainBody, 401, "authentication_error", "invalid_api_key", outcomeUnauthorized},
 		{"an unknown key", func(r *http.Request) { r.Header.Set("Authorization", "Bearer x") }, plainBody, 401, "authentication_error", "invalid_api_key", outcomeUnauthorized},
@@ -85,6 +85,8 @@ func replies(status int, body string) http.HandlerFunc {
 	}
 }
 
+const misconfiguredText = "the gateway is configured with a model or an address that the upstream does not know"
+
 func TestUpstreamErrors(t *testing.T) {
 	openAI := `{"error":{"message":"too long","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`
 	tests := []struct {
@@ -94,11 +96,13 @@ func TestUpstreamErrors(t *testing.T) {
 		want    int
 		message string
 		code    string
-		outcome Outcome
+		outcome outcome
 	}{
 		{"the request's own fault passes unchanged", 400, openAI, 400, "too long", "context_length_exceeded", outcomeUpstreamRefused},
 		{"an unprocessable one too", 422, openAI, 422, "too long", "context_length_exceeded", outcomeUpstreamRefused},
-		{"an unknown model upstream", 404, openAI, 404, "too long", "context_length_exceeded", outcomeUpstreamRefused},
+		{"an unknown model upstream is the gateway's mistake", 404, openAI, 502, misconfiguredText, "upstream_error", outcomeUpstream},
+		{"an address that takes no POST likewise", 405, openAI, 502, misconfiguredText, "upstream_error", outcomeUpstream},
+		{"a proxy that wants a password", 407, ``, 502, "the gateway's own credentials were refused upstream", "upstream_auth_error", outcomeAuth},
 		{"older vLLM has no error object", 400, `{"object":"error","message":"bad","code":400}`, 400, "bad", "upstream_error", outcomeUpstreamRefused},
 		{"FastAPI has detail", 422, `{"detail":"bad field"}`, 422, "bad field", "upstream_error", outcomeUpstreamRefused},
 		{"text becomes JSON", 400, `<html>`, 400, "the upstream answered 400 Bad Request", "upstream_error", outcomeUpstreamRefused},
@@ -126,6 +130,9 @@ func TestUpstreamErrors(t *testing.T) {
 				if got.status != test.want || gjson.Get(got.body, "error.message").Str != test.message || gjson.Get(got.body, "error.code").Str != test.code {
 					t.Errorf("status %d, body %s", got.status, got.body)
 				}
+				if v := got.header.Get("X-Llmctl-Deployment"); v != "cluster/real-model" {
+					t.Errorf("deployment %q", v)
+				}
 				retry := ""
 				if test.want == 429 || test.want == 503 {
 					retry = "7"
@@ -134,8 +141,14 @@ func TestUpstreamErrors(t *testing.T) {
 					t.Errorf("Retry-After %q, want %q", v, retry)
 				}
 				s.settled()
-				if v := gjson.Get(s.logs.String(), "outcome").Str; v != string(test.outcome) {
+				line := s.logs.String()
+				if v := gjson.Get(line, "outcome").Str; v != string(test.outcome) {
 					t.Errorf("outcome %q, want %q", v, test.outcome)
+				}
+				for _, unmeasured := range []string{"tokens_source", "input_tokens", "cached_tokens", "output_tokens"} {
+					if gjson.Get(line, unmeasured).Exists() {
+						t.Errorf("%s is in the log of a request that cost nothing: %s", unmeasured, line)
+					}
 				}
 				if ledger := s.gateway.limiter.Ledger(); ledger.Settled != 0 || ledger.Reserved == 0 {
 					t.Errorf("ledger %+v, want a refund of everything", ledger)

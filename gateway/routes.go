@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 
@@ -13,8 +14,8 @@ func (g *Gateway) Handler() http.Handler {
 	mux.Handle("POST /v1/chat/completions", g.answering(g.complete))
 	mux.Handle("POST /v1/completions", g.answering(g.complete))
 	mux.Handle("GET /v1/models", g.answering(g.listModels))
-	mux.HandleFunc("GET /livez", live)
-	mux.HandleFunc("GET /readyz", g.ready)
+	mux.Handle("GET /livez", bounded(http.HandlerFunc(live)))
+	mux.Handle("GET /readyz", bounded(http.HandlerFunc(g.ready)))
 	mux.Handle("/v1/chat/completions", g.answering(wrongMethod("POST")))
 	mux.Handle("/v1/completions", g.answering(wrongMethod("POST")))
 	mux.Handle("/v1/models", g.answering(wrongMethod("GET")))
@@ -30,6 +31,7 @@ func (g *Gateway) Handler() http.Handler {
 func (g *Gateway) answering(step func(*exchange) *failure) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := g.begin(w, r)
+		defer context.AfterFunc(g.alive, x.deadline.cut)()
 		if g.draining.Load() || !g.open.TryRLock() {
 			x.fail(&failure{status: http.StatusServiceUnavailable, outcome: outcomeDraining, retryAfter: "1",
 				body: openai.NewError("server_error", "the gateway is shutting down", "", "overloaded")})

@@ -23,7 +23,6 @@ var buffers = sync.Pool{New: func() any { return new([8 << 10]byte) }}
 // relay passes one event stream from the upstream to the client.
 type relay struct {
 	x         *exchange
-	control   *http.ResponseController
 	timers    *timers
 	hideUsage bool  // the client did not ask for usage: its chunk stays here
 	choices   int64 // how many finish reasons make the answer complete
@@ -41,8 +40,7 @@ func (x *exchange) stream(ctx context.Context, response *http.Response, r *relay
 	if e := response.Header.Get("Content-Encoding"); e != "" && e != "identity" {
 		return badAnswer("the upstream compressed its stream", fmt.Errorf("content encoding %q", e))
 	}
-	r.x, r.control = x, http.NewResponseController(x.w)
-	defer func() { _ = r.control.SetWriteDeadline(time.Time{}) }() // unsupported by test writers, which have none
+	r.x = x
 	buffer := buffers.Get().(*[8 << 10]byte)
 	defer buffers.Put(buffer)
 	var frames framer
@@ -92,7 +90,7 @@ func (r *relay) handle(f frame, now time.Time) *failure {
 	}
 	switch {
 	case c.failed && !x.committed:
-		return c.streamError(x.target.provider)
+		return c.streamError(x.target)
 	case c.failed:
 		if failure := r.write(x.target.provider.redact(f.raw)); failure != nil {
 			return failure
@@ -156,9 +154,7 @@ func clientGone() *failure { return &failure{status: statusClientGone, outcome: 
 
 func (r *relay) write(p []byte) *failure {
 	if !r.written {
-		// One deadline for all that this read brought: a client that reads
-		// nothing must not hold its stream, and the engine's slot, for ever.
-		_ = r.control.SetWriteDeadline(time.Now().Add(r.timers.idleAfter))
+		r.x.deadline.within(r.x.patience()) // for all that this read brought
 		r.written = true
 	}
 	if !r.x.committed {
@@ -176,7 +172,7 @@ func (r *relay) flush() bool {
 		return true
 	}
 	r.written = false
-	err := r.control.Flush()
+	err := r.x.deadline.control.Flush()
 	return err == nil || errors.Is(err, http.ErrNotSupported)
 }
 
@@ -197,5 +193,5 @@ func (x *exchange) writeErrorEvent(f *failure) {
 	}
 	event := append([]byte("data: "), openai.ErrorBody(f.body)...)
 	_, _ = x.w.Write(append(event, "\n\n"...)) // the client may have left; there is nobody to tell
-	_ = http.NewResponseController(x.w).Flush()
+	_ = x.deadline.control.Flush()
 }

@@ -45,22 +45,22 @@ func TestStreams(t *testing.T) {
 		body     string
 		upstream http.HandlerFunc
 		want     string
-		outcome  Outcome
+		outcome  outcome
 		source   string
 		output   int64
 	}{
 		{"passes events on and hides the usage that only metering asked for", streamBody,
 			upstreamAnswers(roleEvent, helloEvent, worldEvent, finishEvent, usageEvent, doneEvent),
-			roleEvent + helloEvent + worldEvent + finishEvent + doneEvent, OutcomeOK, "usage", 2},
+			roleEvent + helloEvent + worldEvent + finishEvent + doneEvent, outcomeOK, "usage", 2},
 		{"shows usage to a client that asked for it", askUsage,
 			upstreamAnswers(helloEvent, finishEvent, usageEvent, doneEvent),
-			helloEvent + finishEvent + usageEvent + doneEvent, OutcomeOK, "usage", 2},
+			helloEvent + finishEvent + usageEvent + doneEvent, outcomeOK, "usage", 2},
 		{"hides usage from a client that declined it", refuseUsage,
 			upstreamAnswers(helloEvent, finishEvent, usageEvent, doneEvent),
-			helloEvent + finishEvent + doneEvent, OutcomeOK, "usage", 2},
+			helloEvent + finishEvent + doneEvent, outcomeOK, "usage", 2},
 		{"counts the events of a server without usage", streamBody,
 			upstreamAnswers(roleEvent, helloEvent, worldEvent, finishEvent, doneEvent),
-			roleEvent + helloEvent + worldEvent + finishEvent + doneEvent, OutcomeOK, "estimated", 2},
+			roleEvent + helloEvent + worldEvent + finishEvent + doneEvent, outcomeOK, "estimated", 2},
 		{"reports a stream that ends half-way", streamBody,
 			upstreamAnswers(helloEvent, worldEvent), helloEvent + worldEvent + interruptedEvent, outcomeInterrupted, "estimated", 2},
 		{"reports a connection that breaks half-way", streamBody,
@@ -70,29 +70,29 @@ func TestStreams(t *testing.T) {
 		{"passes an error event on and ends without DONE", streamBody,
 			upstreamAnswers(helloEvent, errorEvent, doneEvent), helloEvent + errorEvent, outcomeStreamError, "estimated", 1},
 		{"adds DONE after a finish reason", streamBody,
-			upstreamAnswers(helloEvent, finishEvent), helloEvent + finishEvent + doneEvent, OutcomeOK, "estimated", 1},
+			upstreamAnswers(helloEvent, finishEvent), helloEvent + finishEvent + doneEvent, outcomeOK, "estimated", 1},
 		{"adds DONE after a finish reason and a broken connection", streamBody,
-			breakOff(helloEvent, finishEvent), helloEvent + finishEvent + doneEvent, OutcomeOK, "estimated", 1},
+			breakOff(helloEvent, finishEvent), helloEvent + finishEvent + doneEvent, outcomeOK, "estimated", 1},
 		{"one finish reason of two is not the end", twoChoices,
 			upstreamAnswers(helloEvent, finishEvent), helloEvent + finishEvent + interruptedEvent, outcomeInterrupted, "estimated", 1},
 		{"completes a DONE without a blank line", streamBody,
-			upstreamAnswers(helloEvent, "data: [DONE]"), helloEvent + doneEvent, OutcomeOK, "estimated", 1},
+			upstreamAnswers(helloEvent, "data: [DONE]"), helloEvent + doneEvent, outcomeOK, "estimated", 1},
 		{"ignores what comes after DONE", streamBody,
-			upstreamAnswers(helloEvent, doneEvent, worldEvent), helloEvent + doneEvent, OutcomeOK, "estimated", 1},
+			upstreamAnswers(helloEvent, doneEvent, worldEvent), helloEvent + doneEvent, outcomeOK, "estimated", 1},
 		{"passes a line of 200 KB", streamBody,
-			upstreamAnswers(long, finishEvent, doneEvent), long + finishEvent + doneEvent, OutcomeOK, "estimated", 1},
+			upstreamAnswers(long, finishEvent, doneEvent), long + finishEvent + doneEvent, outcomeOK, "estimated", 1},
 		{"keeps characters that arrive one byte at a time", streamBody,
-			upstreamAnswers(append(strings.Split(multibyte, ""), finishEvent, doneEvent)...), multibyte + finishEvent + doneEvent, OutcomeOK, "estimated", 1},
+			upstreamAnswers(append(strings.Split(multibyte, ""), finishEvent, doneEvent)...), multibyte + finishEvent + doneEvent, outcomeOK, "estimated", 1},
 		{"keeps parallel tool calls apart", streamBody,
-			upstreamAnswers(toolA, toolB, toolA, finishEvent, doneEvent), toolA + toolB + toolA + finishEvent + doneEvent, OutcomeOK, "estimated", 3},
+			upstreamAnswers(toolA, toolB, toolA, finishEvent, doneEvent), toolA + toolB + toolA + finishEvent + doneEvent, outcomeOK, "estimated", 3},
 		{"passes comments on and does not count them", streamBody,
-			upstreamAnswers(": ping\n\n", helloEvent, ": ping\n\n", finishEvent, doneEvent), ": ping\n\n" + helloEvent + ": ping\n\n" + finishEvent + doneEvent, OutcomeOK, "estimated", 1},
+			upstreamAnswers(": ping\n\n", helloEvent, ": ping\n\n", finishEvent, doneEvent), ": ping\n\n" + helloEvent + ": ping\n\n" + finishEvent + doneEvent, outcomeOK, "estimated", 1},
 		{"reads data without a space after the colon", streamBody,
 			upstreamAnswers(strings.ReplaceAll(helloEvent+finishEvent+usageEvent+doneEvent, "data: ", "data:")),
-			strings.ReplaceAll(helloEvent+finishEvent+doneEvent, "data: ", "data:"), OutcomeOK, "usage", 2},
+			strings.ReplaceAll(helloEvent+finishEvent+doneEvent, "data: ", "data:"), outcomeOK, "usage", 2},
 		{"reads CRLF", streamBody,
 			upstreamAnswers(strings.ReplaceAll(helloEvent+finishEvent+usageEvent+doneEvent, "\n", "\r\n")),
-			strings.ReplaceAll(helloEvent+finishEvent+doneEvent, "\n", "\r\n"), OutcomeOK, "usage", 2},
+			strings.ReplaceAll(helloEvent+finishEvent+doneEvent, "\n", "\r\n"), outcomeOK, "usage", 2},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -133,10 +133,14 @@ func TestStreamFailuresBeforeTheFirstEventGetAStatus(t *testing.T) {
 		upstream http.HandlerFunc
 		status   int
 		code     string
-		outcome  Outcome
+		outcome  outcome
 	}{
 		{"an error as the first event", upstreamAnswers(`data: {"error":{"message":"slow down","type":"rate_limit_error","code":429}}` + "\n\n"),
 			429, "429", outcomeStreamError},
+		{"an unknown model as the first event", upstreamAnswers(`data: {"error":{"message":"no such model","code":404}}` + "\n\n"),
+			502, "upstream_error", outcomeUpstream},
+		{"bad credentials as the first event", upstreamAnswers(`data: {"error":{"message":"bad key","code":401}}` + "\n\n"),
+			502, "upstream_auth_error", outcomeAuth},
 		{"an error event without an object", upstreamAnswers("event: error\ndata: boom\n\n"), 502, "upstream_error", outcomeStreamError},
 		{"an empty stream", upstreamAnswers(""), 502, "stream_interrupted", outcomeInterrupted},
 		{"a stream broken at once", breakOff(""), 502, "stream_interrupted", outcomeInterrupted},
@@ -242,7 +246,7 @@ func TestTimeouts(t *testing.T) {
 		upstream func(http.ResponseWriter, *http.Request)
 		status   int
 		want     string // of a stream
-		outcome  Outcome
+		outcome  outcome
 		charged  int64
 	}{
 		{"no header in time", short(soon, late, late), streamBody, func(_ http.ResponseWriter, r *http.Request) { hang(r) },

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/llmctl/llmctl/gateway/health"
 	"github.com/llmctl/llmctl/gateway/route"
 	"github.com/llmctl/llmctl/internal/openai"
 )
@@ -26,27 +28,21 @@ type provider struct {
 	cacheSalt   bool
 	streamUsage bool
 
-	mu   sync.Mutex // makes a pick and its count one step
-	turn uint64
-	load []int64 // scratch for a pick
+	mu         sync.Mutex // makes a pick and its count one step
+	turn       uint64
+	candidates []route.Endpoint // scratch for a pick
 }
 
 type endpoint struct {
 	base     string // URL without /v1
 	host     string // for logs and metrics
 	inFlight atomic.Int64
+	cooldown health.Cooldown // guarded by the provider's mu
 }
 
 // newProvider builds a provider from configuration that was checked before.
-func newProvider(c Provider, lookup func(string) (string, bool)) (*provider, error) {
-	p := &provider{name: c.Name, cacheSalt: on(c.CacheSalt), streamUsage: on(c.StreamUsage)}
-	if c.KeyEnv != "" {
-		key, err := secret(c.KeyEnv, lookup)
-		if err != nil {
-			return nil, fmt.Errorf("provider %q: %w", c.Name, err)
-		}
-		p.key = key
-	}
+func newProvider(c Provider, env environment) (*provider, error) {
+	p := &provider{name: c.Name, key: env[c.KeyEnv], cacheSalt: on(c.CacheSalt), streamUsage: on(c.StreamUsage)}
 	for _, e := range c.Endpoints {
 		u, err := parseEndpoint(e)
 		if err != nil {
@@ -54,22 +50,41 @@ func newProvider(c Provider, lookup func(string) (string, bool)) (*provider, err
 		}
 		p.endpoints = append(p.endpoints, &endpoint{base: u.String(), host: u.Host})
 	}
-	p.load = make([]int64, len(p.endpoints))
+	p.candidates = make([]route.Endpoint, len(p.endpoints))
 	return p, nil
 }
 
-// acquire picks the endpoint with the fewest requests in flight and counts one
-// more; the caller takes it off again.
-func (p *provider) acquire() *endpoint {
+// acquire picks the fit endpoint with the fewest requests in flight and counts
+// one more; the caller takes it off again. Endpoints that this request tried
+// before are left out; with none left the answer is nil.
+func (p *provider) acquire(now time.Duration, tried ...*endpoint) *endpoint {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i, e := range p.endpoints {
-		p.load[i] = e.inFlight.Load()
+		p.candidates[i] = route.Endpoint{
+			Load: e.inFlight.Load(), Resting: e.cooldown.Resting(now), Tried: slices.Contains(tried, e),
+		}
 	}
-	e := p.endpoints[route.LeastLoaded(p.load, p.turn)]
+	i := route.LeastLoaded(p.candidates, p.turn)
+	if i < 0 {
+		return nil
+	}
 	p.turn++
+	e := p.endpoints[i]
+	e.cooldown.Tried(now)
 	e.inFlight.Add(1)
 	return e
+}
+
+// judge notes whether an endpoint gave an answer.
+func (p *provider) judge(e *endpoint, answered bool, now time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if answered {
+		e.cooldown.Answered()
+	} else {
+		e.cooldown.Failed(now)
+	}
 }
 
 // redact takes the provider's key out of what an upstream says about an error.
@@ -136,16 +151,14 @@ func newUpstreamRequest(ctx context.Context, p *provider, e *endpoint, path stri
 const maxErrorBody = 64 << 10
 
 // upstreamFailure maps an answer that is not 200. What is wrong with the
-// gateway's own credentials is not the client's business, and its text may quote
-// the key; what is wrong with the request is passed on as it came.
-func upstreamFailure(p *provider, response *http.Response) *failure {
-	status := response.StatusCode
+// request, and not with the gateway's configuration, is passed on as it came.
+func upstreamFailure(t *target, response *http.Response) *failure {
+	p, status := t.provider, response.StatusCode
+	if f := misconfigured(t, status); f != nil {
+		return f
+	}
 	f := &failure{status: http.StatusBadGateway, outcome: outcomeUpstream}
 	switch {
-	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		f.outcome = outcomeAuth
-		f.body = openai.NewError("upstream_error", "the gateway's own credentials were refused upstream", "", "upstream_auth_error")
-		return f
 	case status == http.StatusRequestTimeout || status == http.StatusGatewayTimeout:
 		f.status = http.StatusGatewayTimeout
 	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable:
@@ -164,6 +177,27 @@ func upstreamFailure(p *provider, response *http.Response) *failure {
 		return f
 	}
 	f.body = openai.NewError("upstream_error", errorText(status, body), "", "upstream_error")
+	return f
+}
+
+// misconfigured is the failure for a status that is about the gateway's own
+// configuration, or nil for another one. The upstream's words would look like a
+// mistake of the client's, who sent neither that key nor that model, and could
+// quote the key.
+func misconfigured(t *target, status int) *failure {
+	f := &failure{
+		status: http.StatusBadGateway, outcome: outcomeUpstream,
+		cause: fmt.Errorf("the upstream answered %d for model %q", status, t.model),
+	}
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
+		f.outcome = outcomeAuth
+		f.body = openai.NewError("upstream_error", "the gateway's own credentials were refused upstream", "", "upstream_auth_error")
+	case http.StatusNotFound, http.StatusMethodNotAllowed:
+		f.body = openai.NewError("upstream_error", "the gateway is configured with a model or an address that the upstream does not know", "", "upstream_error")
+	default:
+		return nil
+	}
 	return f
 }
 

@@ -8,8 +8,8 @@ const Null Block = 0
 
 // Hash identifies the content of one full block and, through its chain, of
 // everything before it. The live engine uses the first 128 bits of SHA-256 over
-// the parent hash, the tokens and tagged extras such as the cache salt; the
-// simulator packs a 64-bit id.
+// the parent hash, the tokens and tagged extras such as the cache salt; a driver
+// without tokens can put a 64-bit id in it.
 type Hash [16]byte
 
 // BlocksFor returns how many blocks of blockSize tokens hold the given number

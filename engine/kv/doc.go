@@ -1,7 +1,7 @@
 // Package kv is the block manager: a pool of fixed-size KV blocks with reference
 // counts, a prefix cache keyed by chained block hashes, and least-recently-used
 // eviction. It is pure: it holds block numbers, never tensors, and has no clock,
-// goroutine or I/O. The live engine and the simulator use it unchanged.
+// goroutine or I/O. It can be driven in real or in virtual time.
 //
 // A block is in one of three states:
 //

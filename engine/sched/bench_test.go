@@ -7,9 +7,9 @@ import (
 )
 
 // BenchmarkStep is one Schedule and one Complete with 256 requests decoding and
-// 1,000 waiting: the hot path of the engine and the simulator. Requests of 512
-// prompt and 1,024 output tokens end and are replaced, so that admission is in it
-// too; the pool is full of cached blocks, so that every new block evicts one.
+// 1,000 waiting: the hot path of the engine. Requests of 512 prompt and 1,024
+// output tokens end and are replaced, so that admission is in it too; the pool is
+// full of cached blocks, so that every new block evicts one.
 func BenchmarkStep(b *testing.B) {
 	for _, tc := range []struct {
 		name  string

@@ -4,7 +4,7 @@
 // V1 (vllm/v1/core/sched/scheduler.py and kv_cache_manager.py); docs/scheduler.md
 // states them and lists every departure. It is pure: it sees lengths, priorities
 // and block hashes, never tensors or text; time comes in as an argument. The
-// live engine drives it in real time, the simulator in virtual time.
+// live engine drives it in real time; it can be driven in virtual time as well.
 //
 // # The loop
 //

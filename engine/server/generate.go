@@ -98,6 +98,15 @@ func refuseSubmit(w http.ResponseWriter, err error) {
 	}
 }
 
+// refuseUnanswered answers for a request that the engine took and did not finish.
+func refuseUnanswered(w http.ResponseWriter, reason sched.FinishReason) {
+	if reason == sched.Aborted {
+		refuseSubmit(w, engine.ErrClosed)
+		return
+	}
+	refuse(w, http.StatusInternalServerError, failedMessage, "", "")
+}
+
 func (p *problem) write(w http.ResponseWriter) {
 	refuse(w, http.StatusBadRequest, p.message, p.param, p.code)
 }
@@ -125,16 +134,15 @@ func (a *answer) whole(ctx context.Context, w http.ResponseWriter) {
 			continue
 		case sched.Stop, sched.Length:
 			reply(w, a.completion(text.String(), e))
-		case sched.Aborted:
-			refuseSubmit(w, engine.ErrClosed)
 		default:
-			refuse(w, http.StatusInternalServerError, failedMessage, "", "")
+			refuseUnanswered(w, e.Finish)
 		}
 		return
 	}
 }
 
-const failedMessage = "the engine could not run the request"
+// failedMessage is all that a client hears; the operator hears more from OnError.
+const failedMessage = "the engine failed"
 
 func (a *answer) completion(text string, last engine.Event) openai.Completion {
 	choice := openai.Choice{FinishReason: string(last.Finish)}
@@ -166,8 +174,8 @@ func (a *answer) events(ctx context.Context, w http.ResponseWriter, o *openai.St
 	if err != nil {
 		return // the client has left
 	}
-	if e.Finish == sched.Aborted {
-		refuseSubmit(w, engine.ErrClosed)
+	if e.Finish == sched.Aborted || e.Finish == sched.Failed {
+		refuseUnanswered(w, e.Finish)
 		return
 	}
 	h := w.Header()

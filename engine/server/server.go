@@ -21,6 +21,7 @@ type Options struct {
 	APIKey          string           // bearer token that /v1 asks for; empty asks for none
 	Version         string           // what /version says
 	MaxBody         int64            // bytes of a request body; 0 is 16 MiB
+	Patience        time.Duration    // for a client to take in one write; 0 is 30 s
 	Now             func() time.Time // for the field "created"; nil is time.Now
 }
 
@@ -40,6 +41,9 @@ func New(e *engine.Engine, o Options) http.Handler {
 	}
 	if o.MaxBody == 0 {
 		o.MaxBody = defaultMaxBody
+	}
+	if o.Patience == 0 {
+		o.Patience = defaultPatience
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -64,7 +68,7 @@ func New(e *engine.Engine, o Options) http.Handler {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusNotFound, "no such path: "+r.URL.Path, "", "")
 	})
-	return s.identified(s.authorized(mux))
+	return s.bounded(s.identified(s.authorized(mux)))
 }
 
 // only answers other methods with 405 in OpenAI's shape. HEAD goes with GET.
@@ -160,7 +164,7 @@ func (s *server) version(w http.ResponseWriter, _ *http.Request) {
 
 // decode reads a JSON body into v. When it returns false it has answered.
 func (s *server) decode(w http.ResponseWriter, r *http.Request, v any) bool {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.MaxBody))
+	body, err := io.ReadAll(r.Body) // bounded limits it
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):

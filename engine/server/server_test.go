@@ -200,6 +200,8 @@ func TestErrors(t *testing.T) {
 		{"empty token prompt", "POST", "/v1/completions", `{"prompt":[]}`, 400, "at least 1 token", "", ""},
 		{"token out of vocabulary", "POST", "/v1/completions", `{"prompt":[5000]}`, 400, "token 5000 is out of vocabulary", "prompt", ""},
 		{"temperature", "POST", "/v1/chat/completions", chat(`,"temperature":-1`), 400, "temperature must be non-negative", "", ""},
+		{"temperature far above", "POST", "/v1/chat/completions", chat(`,"temperature":1e7`), 400, "temperature must be at most 1000000, got 1e+07", "", ""},
+		{"temperature beyond float32", "POST", "/v1/chat/completions", chat(`,"temperature":1e300`), 400, "temperature must be at most 1000000, got +Inf", "", ""},
 		{"top_p 0", "POST", "/v1/chat/completions", chat(`,"top_p":0`), 400, "top_p must be in (0, 1]", "top_p", ""},
 		{"top_p 2", "POST", "/v1/chat/completions", chat(`,"top_p":2`), 400, "top_p must be in (0, 1]", "", ""},
 		{"top_k", "POST", "/v1/chat/completions", chat(`,"top_k":-5`), 400, "top_k must be", "", ""},

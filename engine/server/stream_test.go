@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"runtime"
@@ -232,6 +233,52 @@ func (f *fixture) request(body string) (leave func()) {
 		}
 	}()
 	return func() { cancel(); <-left }
+}
+
+// broken is an executor whose steps fail after the first n.
+type broken struct {
+	script
+	steps int
+}
+
+func (b *broken) Execute(sequences []*model.Sequence) error {
+	if b.steps--; b.steps < 0 {
+		return errors.New("out of memory on device 7")
+	}
+	return b.script.Execute(sequences)
+}
+
+// A failed step is 500 while that is possible, else an event; the cause is the
+// operator's to know.
+func TestFailedStep(t *testing.T) {
+	const failed = `{"error":{"message":"the engine failed","type":"server_error","param":null,"code":null}}`
+	for _, c := range []struct {
+		name, stream string
+		steps        int
+		status       int
+		want         string // the last event, or the body
+	}{
+		{"whole", "false", 1, 500, failed},
+		{"stream, before the first token", "true", 0, 500, failed},
+		{"stream, after it", "true", 1, 200, failed},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			heard := make(chan error, 1)
+			f := serve(t, engine.Config{
+				Executor: &broken{script{text: "xxxx", prompt: 2}, c.steps}, OnError: func(err error) { heard <- err },
+			}, Options{})
+			status, _, body := f.post("/v1/completions", `{"prompt":"x","stream":`+c.stream+`}`)
+			if events := data(t, body); len(events) > 0 {
+				body = events[len(events)-1]
+			}
+			if status != c.status || strings.TrimSpace(body) != c.want {
+				t.Errorf("status %d, %s; want %d, %s", status, body, c.status, c.want)
+			}
+			if err := <-heard; !strings.Contains(err.Error(), "device 7") {
+				t.Errorf("OnError heard %v", err)
+			}
+		})
+	}
 }
 
 func TestOverloadIsRefused(t *testing.T) {

@@ -25,16 +25,25 @@ func Weighted(weights []int, u uint64) int {
 	panic("unreachable: the point lies below the sum of the weights")
 }
 
-// LeastLoaded returns the index of the smallest load. Among equals it takes the
-// turn-th, so that calls with a growing turn go round them; with nothing to pick
-// from the answer is −1.
-func LeastLoaded(load []int64, turn uint64) int {
+// Endpoint is what a pick needs to know of one endpoint.
+type Endpoint struct {
+	Load    int64
+	Resting bool // better left alone, while others are there
+	Tried   bool // by this request, in vain: never again
+}
+
+// LeastLoaded returns the index of the smallest load among the endpoints that
+// were not tried and do not rest; when all that are left rest, among those.
+// Among equals it takes the turn-th, so that calls with a growing turn go round
+// them; with nothing to pick from the answer is −1.
+func LeastLoaded(endpoints []Endpoint, turn uint64) int {
 	best, ties := -1, uint64(0)
-	for i, l := range load {
+	for i, e := range endpoints {
 		switch {
-		case best < 0 || l < load[best]:
+		case e.Tried:
+		case best < 0 || e.before(endpoints[best]):
 			best, ties = i, 1
-		case l == load[best]:
+		case e == endpoints[best]:
 			ties++
 		}
 	}
@@ -42,8 +51,8 @@ func LeastLoaded(load []int64, turn uint64) int {
 		return -1
 	}
 	skip := turn % ties
-	for i, l := range load[best:] {
-		if l != load[best] {
+	for i, e := range endpoints[best:] {
+		if e != endpoints[best] {
 			continue
 		}
 		if skip == 0 {
@@ -52,4 +61,11 @@ func LeastLoaded(load []int64, turn uint64) int {
 		skip--
 	}
 	panic("unreachable: every tie was counted")
+}
+
+func (e Endpoint) before(other Endpoint) bool {
+	if e.Resting != other.Resting {
+		return other.Resting
+	}
+	return e.Load < other.Load
 }

@@ -2,7 +2,6 @@ package route
 
 import (
 	"math"
-	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -61,23 +60,50 @@ func TestWeightedIsProportional(t *testing.T) {
 }
 
 func TestLeastLoaded(t *testing.T) {
-	if got := LeastLoaded(nil, 3); got != -1 {
-		t.Errorf("with no endpoint: %d, want −1", got)
+	tests := []struct {
+		name      string
+		endpoints []Endpoint
+		want      int
+	}{
+		{"nothing", nil, -1},
+		{"the smallest load", []Endpoint{{Load: 2}, {Load: 1}, {Load: 3}}, 1},
+		{"a resting one is left alone", []Endpoint{{Load: 0, Resting: true}, {Load: 9}}, 1},
+		{"all rest: fails open", []Endpoint{{Load: 2, Resting: true}, {Load: 1, Resting: true}}, 1},
+		{"one that was tried is not tried again", []Endpoint{{Load: 0, Tried: true}, {Load: 9}}, 1},
+		{"not even when the other rests", []Endpoint{{Load: 0, Tried: true}, {Load: 9, Resting: true}}, 1},
+		{"all were tried", []Endpoint{{Tried: true}, {Tried: true, Resting: true}}, -1},
 	}
-	rapid.Check(t, func(t *rapid.T) {
-		load := rapid.SliceOfN(rapid.Int64Range(0, 3), 1, 8).Draw(t, "load")
-		least := slices.Min(load)
-		seen := map[int]bool{}
-		for turn := range uint64(len(load)) {
-			i := LeastLoaded(load, turn)
-			if load[i] != least {
-				t.Fatalf("picked load %d from %v", load[i], load)
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if got := LeastLoaded(test.endpoints, 0); got != test.want {
+				t.Errorf("LeastLoaded(%v) = %d, want %d", test.endpoints, got, test.want)
 			}
-			seen[i] = true
+		})
+	}
+}
+
+// Whatever is picked has no better alternative, and equals all have their turn.
+func TestLeastLoadedGoesRoundEquals(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		endpoints := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Endpoint {
+			return Endpoint{rapid.Int64Range(0, 3).Draw(t, "load"), rapid.Bool().Draw(t, "resting"), rapid.Bool().Draw(t, "tried")}
+		}), 1, 8).Draw(t, "endpoints")
+		seen := map[int]bool{}
+		for turn := range uint64(len(endpoints)) {
+			seen[LeastLoaded(endpoints, turn)] = true
 		}
-		for i, l := range load {
-			if l == least && !seen[i] {
-				t.Fatalf("endpoint %d of %v never had its turn", i, load)
+		for i := range seen {
+			for j, e := range endpoints {
+				switch {
+				case e.Tried:
+				case i < 0 || e.before(endpoints[i]):
+					t.Fatalf("picked %d from %v, %d is better", i, endpoints, j)
+				case !seen[j] && !endpoints[i].before(e):
+					t.Fatalf("endpoint %d of %v never had its turn", j, endpoints)
+				}
+			}
+			if i >= 0 && endpoints[i].Tried {
+				t.Fatalf("picked %d from %v, which was tried", i, endpoints)
 			}
 		}
 	})

@@ -1,0 +1,54 @@
+package gateway
+
+import (
+	"fmt"
+	"strings"
+)
+
+// environment holds the secrets that a configuration names, by variable.
+type environment map[string]string
+
+// readEnvironment looks every variable up, and names all that are missing at
+// once: whoever deploys a gateway should not learn of them one by one.
+func (c *Config) readEnvironment(lookup func(string) (string, bool)) (environment, error) {
+	found := environment{}
+	var missing []string
+	for _, v := range c.variables() {
+		if _, seen := found[v.name]; seen {
+			continue
+		}
+		text, _ := lookup(v.name)
+		found[v.name] = strings.TrimSpace(text)
+		if found[v.name] == "" {
+			missing = append(missing, fmt.Sprintf("%s (%s)", v.name, v.purpose))
+		}
+	}
+	switch len(missing) {
+	case 0:
+		return found, nil
+	case 1:
+		return nil, fmt.Errorf("environment variable %s is not set", missing[0])
+	}
+	return nil, fmt.Errorf("environment variables %s are not set", strings.Join(missing, ", "))
+}
+
+// variable is an environment variable that the configuration names.
+type variable struct{ name, purpose string }
+
+func (c *Config) variables() (all []variable) {
+	add := func(name, format string, args ...any) {
+		if name != "" {
+			all = append(all, variable{name, fmt.Sprintf(format, args...)})
+		}
+	}
+	add(c.Admin.TokenEnv, "admin.token_env")
+	for _, t := range c.Tenants {
+		for i, k := range t.Keys {
+			add(k.KeyEnv, "key %d of tenant %q", i+1, t.Name)
+		}
+	}
+	for _, p := range c.Providers {
+		add(p.KeyEnv, "provider %q", p.Name)
+	}
+	return all
+}
