@@ -39,12 +39,14 @@ type collector struct {
 	promptUnknown          int // ok requests without a prompt count
 	cachedUnknown          int // ok requests with a prompt count but no cached count
 	firstAssumed           int
+	together               int // chunk gaps that are too short to be gaps
+	atOnce                 int // ok requests with a TPOT whose output all arrived at one time
 	laterTurns             bool
 
 	// Sums over what happened inside the window, whoever it belongs to.
 	sentInside, completedInside int
 	outputInside, promptInside  float64
-	goodOutput                  float64
+	goodOutput                  float64 // the part of outputInside that belongs to good requests
 }
 
 // samples are the values behind every distribution of a report.
@@ -113,16 +115,14 @@ func (c *collector) member(r *record.Record) bool {
 func (c *collector) add(r *record.Record) {
 	c.traffic(r)
 	member := c.member(r)
-	c.events(r, member)
+	output := c.events(r, member)
 	if !member {
 		return
 	}
 	c.count(r)
 	c.latencies(r)
 	if good := c.judge.add(r, c.run.Window.End); good {
-		if n, ok := r.Output.Value(); ok {
-			c.goodOutput += float64(n)
-		}
+		c.goodOutput += output
 	}
 }
 
@@ -195,6 +195,11 @@ func (c *collector) countOK(r *record.Record) {
 	}
 	if _, known := r.FirstTokens(); !known {
 		c.firstAssumed++
+	}
+	if _, defined := r.TPOT(); defined {
+		if span, _ := r.Last.Sub(r.First); span < oneRead {
+			c.atOnce++
+		}
 	}
 	if r.Input.Known() && !r.Cached.Known() {
 		c.cachedUnknown++
