@@ -129,6 +129,24 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
+// Requests that were cut did not end: no share of them failed.
+func TestFailedText(t *testing.T) {
+	for _, tc := range []struct {
+		requests Requests
+		want     string
+	}{
+		{Requests{OK: 0, Failed: 70, Cut: 149}, "all 70 requests that ended failed"},
+		{Requests{Failed: 1}, "the only request that ended failed"},
+		{Requests{OK: 99, Failed: 1}, "1 % of 100 requests failed"},
+		{Requests{OK: 99, Failed: 1, Cut: 7}, "1 % of the 100 requests that ended failed"},
+	} {
+		tc.requests.FailedShare = ratio(float64(tc.requests.Failed), float64(tc.requests.OK+tc.requests.Failed))
+		if got := tc.requests.failedText(); got != tc.want {
+			t.Errorf("%+v: %q, want %q", tc.requests, got, tc.want)
+		}
+	}
+}
+
 func FuzzParseAssert(f *testing.F) {
 	for _, s := range []string{"p99(ttft) < 500ms", "rate(failures) <= 1%", "goodput >= 4/s", "usd_per_1m_output_tokens < $0.5", "p(ttft)<1s", "((=", "p1e1(e2e)==1h"} {
 		f.Add(s)

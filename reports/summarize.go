@@ -33,6 +33,7 @@ type collector struct {
 
 	samples samples
 	sources map[record.TokensSource]int
+	details failureTexts
 
 	prompt, cached, output counter
 	cachedPrompt           int // prompt tokens of the requests whose cached tokens are known
@@ -81,6 +82,7 @@ func newCollector(run record.Run) *collector {
 		judge:    newJudge(run.SLO),
 		timeline: newTimeline(),
 		sources:  map[record.TokensSource]int{},
+		details:  failureTexts{},
 		requests: Requests{Failures: map[record.Failure]int{}, MaxFailures: run.MaxFailures},
 	}
 	switch {
@@ -167,6 +169,7 @@ func (c *collector) count(r *record.Record) {
 	case record.Failed:
 		q.Failed++
 		q.Failures[r.Failure]++
+		c.details.add(r.Failure, r.Detail)
 	case record.Cancelled:
 		q.Cancelled++
 	case record.Cut:

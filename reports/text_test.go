@@ -51,7 +51,11 @@ func TestText(t *testing.T) {
 	slo := exampleRun()
 	slo.SLODefault, slo.Server, slo.Cost, slo.Asserts = false, nil, record.Cost{}, nil
 	failedOnly := func(yield func(*record.Record) bool) {
-		yield(&record.Record{Scheduled: record.At(3 * time.Second), Sent: record.At(3 * time.Second), Outcome: record.Failed, Failure: record.Connect, Attempts: 1})
+		for i, detail := range []string{"too long", "this model's maximum context length is 2048 tokens, and the request asked for 4096 of them", "this model's maximum context length is 2048 tokens, and the request asked for 4096 of them"} {
+			yield(&record.Record{ID: int64(i), Scheduled: record.At(3 * time.Second), Sent: record.At(3 * time.Second), Outcome: record.Failed, Failure: record.HTTPFailure(400), Detail: detail, Attempts: 1})
+		}
+		yield(&record.Record{Scheduled: record.At(3 * time.Second), Sent: record.At(3 * time.Second), Outcome: record.Failed, Failure: record.TimeoutIdle, Detail: "timeout_idle: none within 30s", Attempts: 1})
+		yield(&record.Record{Scheduled: record.At(4 * time.Second), Sent: record.At(4 * time.Second), Outcome: record.Cut})
 	}
 	for _, tc := range []struct {
 		name   string
@@ -80,6 +84,31 @@ func TestText(t *testing.T) {
 			}
 			if len(lines) > 40 {
 				t.Errorf("%d lines, more than a screen", len(lines))
+			}
+		})
+	}
+}
+
+// A line is never broken between a number and its unit, nor inside a part of a
+// list, unless nothing else fits.
+func TestWrap(t *testing.T) {
+	for _, tc := range []struct {
+		name, text string
+		width      int
+		want       []string
+	}{
+		{"words", "one two three", 8, []string{"one two", "three"}},
+		{"number and percent", "it was 28.9 % of", 11, []string{"it was", "28.9 % of"}},
+		{"number and thing", "there were 1,000 requests", 16, []string{"there were", "1,000 requests"}},
+		{"coloured number", "it was \x1b[31m28.9\x1b[m ms", 11, []string{"it was", "\x1b[31m28.9\x1b[m ms"}},
+		{"the end of a phrase", "all of 5, then more", 9, []string{"all of 5,", "then more"}},
+		{"list", list([]string{"a b c", "d e f"}, ", "), 9, []string{"a b c,", "d e f"}},
+		{"wider than a line", list([]string{"a b c", "d e f"}, ", "), 4, []string{"a b", "c, d", "e f"}},
+		{"a unit that does not fit", "12 milliseconds", 12, []string{"12", "milliseconds"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, wrap(tc.text, tc.width)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}

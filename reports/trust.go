@@ -80,7 +80,7 @@ func (c *collector) warn(r *Report) {
 		c.note(r, "empty_window", "no request belongs to the window from %s to %s", units.Seconds(r.Window.StartS), units.Seconds(r.Window.EndS))
 	}
 	if s := q.FailedShare; s != nil && *s > q.MaxFailures {
-		c.note(r, "too_many_failures", "%s of %s failed, more than %s (--max-failures)", percent(*s), count(q.OK+q.Failed, "request"), percent(q.MaxFailures))
+		c.note(r, "too_many_failures", "%s, more than %s (--max-failures)", q.failedText(), percent(q.MaxFailures))
 	}
 	if p := r.PrefixCache; p != nil && p.HitRate > warmCache && !c.run.SharedPrefix && !c.laterTurns {
 		c.note(r, "warm_cache", "%s of the prompt tokens came from the prefix cache though the workload shares none: an earlier run warmed it; use another --seed or restart the target", percent(p.HitRate))
