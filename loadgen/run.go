@@ -162,11 +162,11 @@ func (r *runner) drain() {
 func (r *runner) phase(now time.Duration) string {
 	switch {
 	case r.sending.Err() != nil:
-		return "draining"
+		return record.Draining
 	case now < r.o.Warmup:
-		return "warming up"
+		return record.WarmingUp
 	default:
-		return "measuring"
+		return record.Measuring
 	}
 }
 

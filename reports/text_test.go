@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
@@ -189,16 +190,22 @@ func TestComparison(t *testing.T) {
 func TestWriteLive(t *testing.T) {
 	live := record.Live{
 		Elapsed: 12 * time.Second, Total: 30 * time.Second, Phase: "measuring", Scheduled: 49, Sent: 48, InFlight: 3, OK: 44, Failed: 1,
-		OfferedRPS: 4, CompletedRPS: 3.9, OutputTokensPerS: 1020, TTFT: record.LivePercentiles{N: 40, P50: 48 * ms, P99: 120 * ms},
+		OfferedRPS: 4, CompletedRPS: 3.9, OutputTokensPerS: 1020, TTFT: record.LivePercentiles{N: 40, P50: 48 * ms, P99: 120 * ms}, TPOT: record.LivePercentiles{N: 40, P50: 12 * ms, P99: 19 * ms},
 		Failures: map[record.Failure]int{record.HTTPFailure(503): 1},
 	}
 	for name, tc := range map[string]struct {
 		change func(*record.Live)
 		want   string
 	}{
-		"timed":    {func(*record.Live) {}, "measuring 12 of 30 s  4/s sent 48  3.90/s ok 44  3 in flight  1 failed (1 http_503)  ttft p50 48 ms p99 120 ms  1,020 tokens/s\n"},
-		"counted":  {func(l *record.Live) { l.Total, l.PlannedRequests, l.Failed = 0, 100, 0 }, "measuring 12 s, 49 of 100 requests  4/s sent 48  3.90/s ok 44  3 in flight  ttft p50 48 ms p99 120 ms  1,020 tokens/s\n"},
-		"starting": {func(l *record.Live) { *l = record.Live{} }, "0 s  0/s sent 0  0/s ok 0  0 in flight  0 tokens/s\n"},
+		"timed":      {func(l *record.Live) { l.Failed = 0 }, "12 of 30 s  sent 48  ok 44 (3.90/s)  3 in flight  tokens/s 1,020  last 5 s p99: ttft 120 ms  tpot 19 ms\n"},
+		"failing":    {func(*record.Live) {}, "12 of 30 s  sent 48  ok 44 (3.90/s)  3 in flight  failed 1 http_503  tokens/s 1,020  last 5 s p99: ttft 120 ms\n"},
+		"counted":    {func(l *record.Live) { l.Total, l.PlannedRequests, l.Failed, l.TPOT.N = 0, 100, 0, 0 }, "12 s, 49 of 100 requests  sent 48  ok 44 (3.90/s)  3 in flight  tokens/s 1,020  last 5 s p99: ttft 120 ms\n"},
+		"warming up": {func(l *record.Live) { l.Phase, l.Failed, l.TTFT.N = record.WarmingUp, 0, 0 }, "warming up 12 of 30 s  sent 48  ok 44 (3.90/s)  3 in flight  tokens/s 1,020  last 5 s p99: tpot 19 ms\n"},
+		"draining": {func(l *record.Live) {
+			l.Phase, l.Elapsed, l.Failed, l.TTFT.N, l.TPOT.N = record.Draining, 91*time.Second, 0, 0, 0
+		}, "draining 91 s  sent 48  ok 44 (3.90/s)  3 in flight  tokens/s 1,020\n"},
+		"dropping": {func(l *record.Live) { l.Failed, l.Dropped, l.TTFT.N, l.TPOT.N = 0, 5, 0, 0 }, "12 of 30 s  sent 48  ok 44 (3.90/s)  3 in flight  dropped 5  tokens/s 1,020\n"},
+		"starting": {func(l *record.Live) { *l = record.Live{} }, "0 s  sent 0  ok 0 (0/s)  0 in flight  tokens/s 0\n"},
 	} {
 		l := live
 		tc.change(&l)
@@ -208,6 +215,9 @@ func TestWriteLive(t *testing.T) {
 		}
 		if diff := cmp.Diff(tc.want, b.String()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if n := utf8.RuneCountInString(b.String()) - 1; n > liveWidth {
+			t.Errorf("%s: %d columns", name, n)
 		}
 	}
 }
