@@ -4,12 +4,14 @@ import (
 	"context"
 	"io"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/llmctl/llmctl/loadgen/mock"
 	"github.com/llmctl/llmctl/reports/record"
+	"github.com/llmctl/llmctl/reports/stats"
 )
 
 // BenchmarkStreamEvent reads a stream of one event per token as a request does:
@@ -59,4 +61,29 @@ func BenchmarkRequests(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.ReportMetric(16*float64(b.N)/b.Elapsed().Seconds(), "events/s")
+}
+
+// BenchmarkLongBodies is T15 on the wall clock: 500 streams whose requests are
+// of 300 KB. It reports by how much TTFT exceeds the server's delay, client and
+// mock on the same cores.
+func BenchmarkLongBodies(b *testing.B) {
+	const ttft = 500 * ms
+	ts := httptest.NewServer(&mock.Server{TTFT: ttft, ITL: 10 * ms, Tokens: 16})
+	defer ts.Close()
+	var excess []float64
+	for b.Loop() {
+		result, err := Run(b.Context(), Options{Endpoint: ts.URL, Model: "m", Workload: fixed(b, constant(100), 60_000, 16), Requests: 500, MetricsInterval: -1})
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, r := range result.Records {
+			if r.Outcome != record.OK {
+				b.Fatalf("%s %s", r.Failure, r.Detail)
+			}
+			excess = append(excess, (between(r.Sent, r.First)-ttft).Seconds()*1000)
+		}
+	}
+	slices.Sort(excess)
+	b.ReportMetric(stats.Percentile(excess, 50), "excess-p50-ms")
+	b.ReportMetric(stats.Percentile(excess, 99), "excess-p99-ms")
 }

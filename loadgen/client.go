@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -54,7 +53,7 @@ type client struct {
 	transport *http.Transport
 	url       string
 	header    http.Header
-	secret    string // replaced wherever a server's message repeats it
+	secrets   []string // replaced wherever a server's message repeats one
 	bodies    *bodyWriter
 	ignoreEOS bool
 
@@ -82,7 +81,7 @@ func newClient(o Options, target endpoint, now func() time.Duration) *client {
 		transport:  newTransport(o.env),
 		url:        target.generate(o.API),
 		header:     header,
-		secret:     o.APIKey,
+		secrets:    secrets(o, target),
 		bodies:     &bodyWriter{model: o.Model, api: o.API, ignoreEOS: o.IgnoreEOS, continuous: o.ContinuousUsage, stream: o.Workload},
 		ignoreEOS:  o.IgnoreEOS,
 		firstToken: o.FirstTokenTimeout,
@@ -140,7 +139,7 @@ func (c *client) do(ctx context.Context, j *job, r *record.Record) {
 	x.watch.stop()
 	r.Wrote = record.Moment(x.wrote.Load())
 	r.FirstByte = record.Moment(x.firstByte.Load())
-	r.Detail = redact(r.Detail, c.secret)
+	r.Detail = redact(r.Detail, c.secrets)
 }
 
 // withoutUsage writes the body again, for a server that does not know
@@ -148,14 +147,6 @@ func (c *client) do(ctx context.Context, j *job, r *record.Record) {
 func (c *client) withoutUsage(j *job) []byte {
 	j.withUsage = false
 	return c.bodies.write(j.session, j.turn, false)
-}
-
-// redact hides the API key, which servers like to repeat in their messages.
-func redact(s, secret string) string {
-	if secret == "" {
-		return s
-	}
-	return strings.ReplaceAll(s, secret, "[API key]")
 }
 
 // attempt sends the request once. again reports that the server refuses

@@ -152,15 +152,16 @@ func (c *collector) publish() {
 		Scheduled: int(current.scheduled), Sent: int(c.sent.Load()), InFlight: int(c.r.flying.Load()),
 		OK: c.ok, Failed: c.failed, Cancelled: c.cancelled, Dropped: c.dropped,
 		PlannedRequests:  c.r.o.Requests,
-		OfferedRPS:       per(current.scheduled - oldest.scheduled),
 		CompletedRPS:     per(current.ended - oldest.ended),
 		OutputTokensPerS: per(current.tokens - oldest.tokens),
 		Failures:         maps.Clone(c.failures),
 		Server:           c.scraper.latest(),
 	}
+	if _, live.ClosedLoop = c.r.o.Workload.Closed(); !live.ClosedLoop {
+		live.OfferedRPS = per(current.scheduled - oldest.scheduled)
+	}
 	c.mu.Lock()
-	live.TTFT, live.TPOT = c.ttft.percentiles(now), c.tpot.percentiles(now)
-	live.LagP99 = c.lag.percentiles(now).P99
+	live.TTFT, live.TPOT, live.Lag = c.ttft.percentiles(now), c.tpot.percentiles(now), c.lag.percentiles(now)
 	c.mu.Unlock()
 	c.r.o.OnLive(live)
 }
@@ -173,10 +174,7 @@ type recent struct {
 
 type sample struct{ at, value time.Duration }
 
-const (
-	recentSize = 512
-	recentSpan = 5 * time.Second
-)
+const recentSize = 512
 
 func (r *recent) add(at, value time.Duration) {
 	if len(r.samples) < recentSize {
@@ -191,7 +189,7 @@ func (r *recent) add(at, value time.Duration) {
 func (r *recent) percentiles(now time.Duration) record.LivePercentiles {
 	var values []float64
 	for _, s := range r.samples {
-		if now-s.at <= recentSpan {
+		if now-s.at <= record.LiveSpan {
 			values = append(values, float64(s.value))
 		}
 	}

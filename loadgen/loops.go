@@ -7,8 +7,12 @@ import (
 )
 
 // lookAhead is how many bodies are built before they are due, so that writing a
-// long prompt does not delay the request after it.
-const lookAhead = 128
+// long prompt does not delay the request after it, and lookAheadBytes how long
+// they are together: 128 prompts of a million tokens would fill a gigabyte.
+const (
+	lookAhead      = 128
+	lookAheadBytes = 64 << 20
+)
 
 // tooLate is how long after the planned end of sending a client that is behind
 // goes on. What is due and not sent by then is dropped.
@@ -37,6 +41,9 @@ func (r *runner) build(open bool) <-chan *job {
 				j.withUsage = !r.client.usageRefused.Load()
 				j.body = r.client.bodies.write(j.session, j.turn, j.withUsage)
 			}
+			if !r.ahead.take(r.sending, len(j.body)) {
+				return
+			}
 			select {
 			case jobs <- j:
 			case <-r.sending.Done():
@@ -60,6 +67,7 @@ func (r *runner) openLoop() {
 		ownThread()
 		for j := range r.build(true) {
 			r.o.env.wait(r.sending, r.start.Add(j.due))
+			r.ahead.give(len(j.body))
 			if r.sending.Err() != nil {
 				continue // the channel closes soon
 			}
@@ -124,6 +132,7 @@ func (r *runner) closedLoop(n int) {
 	for range n {
 		r.inFlight.Go(func() {
 			for j := range jobs {
+				r.ahead.give(len(j.body))
 				if !r.admit() {
 					continue // the channel closes soon
 				}

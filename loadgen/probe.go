@@ -21,18 +21,32 @@ var (
 // probeTimeout bounds the check of an endpoint.
 const probeTimeout = 10 * time.Second
 
+// Model is what an endpoint lists of a model.
+type Model struct {
+	ID          string
+	MaxModelLen int // longest prompt and answer together, in tokens; 0 when it is not listed
+}
+
 // Probe checks, without asking for any token, that the endpoint can be reached
-// and speaks the API: it lists the models. It returns their names, none when
-// the endpoint does not list any. Errors are ErrUnreachable, ErrNotAPI or
-// ErrUnauthorized with one line that says what was seen; any other error means
-// that Endpoint is no URL.
-func Probe(ctx context.Context, o Options) (models []string, err error) {
+// and speaks the API: it lists the models. It returns them, none when the
+// endpoint does not list any. Errors are ErrUnreachable, ErrNotAPI or
+// ErrUnauthorized with one line that says what was seen, or that of ctx when it
+// ended first; any other error means that Endpoint is no URL.
+func Probe(ctx context.Context, o Options) ([]Model, error) {
 	target, err := parseEndpoint(o.Endpoint)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	limited, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
+	models, err := probe(limited, o, target)
+	if err != nil && ctx.Err() != nil {
+		return nil, ctx.Err() // whatever failed, failed because of it
+	}
+	return models, err
+}
+
+func probe(ctx context.Context, o Options, target endpoint) ([]Model, error) {
 	header := http.Header{"User-Agent": {"llmctl"}}
 	for name, values := range o.Headers {
 		header[http.CanonicalHeaderKey(name)] = values
@@ -65,19 +79,19 @@ func Probe(ctx context.Context, o Options) (models []string, err error) {
 	if mediaType(second) == "application/json" && !isHTML(second, page) {
 		return nil, nil
 	}
-	return nil, fmt.Errorf("%w: %s answered %s with %s", ErrNotAPI, target.models(), response.Status, redact(seen(response, body), o.APIKey))
+	return nil, fmt.Errorf("%w: %s answered %s with %s", ErrNotAPI, target.models(), response.Status, redact(seen(response, body), secrets(o, target)))
 }
 
 // OnlyModel picks the model to ask for when the user named none: that of an
 // endpoint that serves just one.
-func OnlyModel(models []string) (string, error) {
+func OnlyModel(models []Model) (string, error) {
 	switch len(models) {
 	case 0:
 		return "", errors.New("the endpoint does not list its models, so one must be named")
 	case 1:
-		return models[0], nil
+		return models[0].ID, nil
 	default:
-		return "", fmt.Errorf("the endpoint serves %d models (%s, …), so one must be named", len(models), models[0])
+		return "", fmt.Errorf("the endpoint serves %d models (%s, …), so one must be named", len(models), models[0].ID)
 	}
 }
 
@@ -110,21 +124,27 @@ func (p prober) ask(ctx context.Context, method, url string) (*http.Response, []
 	return response, body, nil
 }
 
-func readModels(body []byte) (names []string, ok bool) {
+func readModels(body []byte) (models []Model, ok bool) {
 	var list struct {
 		Data []struct {
-			ID string `json:"id"`
+			ID          string          `json:"id"`
+			MaxModelLen json.RawMessage `json:"max_model_len"` // of vLLM and llmctl; no model is refused for a bad one
 		} `json:"data"`
 	}
 	if err := json.Unmarshal(body, &list); err != nil || list.Data == nil {
 		return nil, false
 	}
 	for _, model := range list.Data {
-		if model.ID != "" {
-			names = append(names, model.ID)
+		if model.ID == "" {
+			continue
 		}
+		length := 0
+		if json.Unmarshal(model.MaxModelLen, &length) != nil || length < 0 {
+			length = 0
+		}
+		models = append(models, Model{model.ID, length})
 	}
-	return names, true
+	return models, true
 }
 
 func isHTML(response *http.Response, body []byte) bool {

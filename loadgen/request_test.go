@@ -395,10 +395,12 @@ func TestProbe(t *testing.T) {
 	tests := []struct {
 		name    string
 		handler http.Handler
-		models  []string
+		models  []Model
 		err     error
 	}{
-		{"two models", &mock.Server{Models: []string{"a", "b"}}, []string{"a", "b"}, nil},
+		{"two models", &mock.Server{Models: []string{"a", "b"}}, []Model{{ID: "a"}, {ID: "b"}}, nil},
+		{"lengths", status(200, `{"data":[{"id":"a","max_model_len":4096},{"id":"b","max_model_len":null},{"id":"c","max_model_len":"long"},{"id":"d","max_model_len":-1},{"max_model_len":7}]}`),
+			[]Model{{"a", 4096}, {"b", 0}, {"c", 0}, {"d", 0}}, nil},
 		{"no list", status(404, `{"error":{"message":"not found"}}`), nil, nil},
 		{"forbidden list", status(403, `{}`), nil, nil},
 		{"wrong key", status(401, `{"error":{"message":"bad key sk-secret"}}`), nil, ErrUnauthorized},
@@ -424,6 +426,17 @@ func TestProbe(t *testing.T) {
 			}
 		})
 	}
+	t.Run("interrupted", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		ts := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			cancel()
+			<-r.Context().Done()
+		}))
+		defer ts.Close()
+		if _, err := Probe(ctx, Options{Endpoint: ts.URL}); err != context.Canceled { //nolint:errorlint // itself, not a failure of the endpoint
+			t.Errorf("error %v", err)
+		}
+	})
 	t.Run("nobody listens", func(t *testing.T) {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -437,10 +450,10 @@ func TestProbe(t *testing.T) {
 }
 
 func TestOnlyModel(t *testing.T) {
-	if name, err := OnlyModel([]string{"m"}); name != "m" || err != nil {
+	if name, err := OnlyModel([]Model{{ID: "m"}}); name != "m" || err != nil {
 		t.Errorf("%q, %v", name, err)
 	}
-	for _, models := range [][]string{nil, {"a", "b"}} {
+	for _, models := range [][]Model{nil, {{ID: "a"}, {ID: "b"}}} {
 		if _, err := OnlyModel(models); err == nil {
 			t.Errorf("no error for %v", models)
 		}

@@ -32,7 +32,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &runner{o: o, target: target, start: time.Now()}
+	r := &runner{o: o, target: target, start: time.Now(), ahead: newBudget(lookAheadBytes)}
 	r.client = newClient(o, target, r.now)
 	defer r.client.transport.CloseIdleConnections()
 	return r.run(ctx), nil
@@ -49,6 +49,8 @@ type runner struct {
 	stop    context.CancelFunc
 	hard    context.Context // ends when requests in flight are cut
 	cut     context.CancelCauseFunc
+
+	ahead *budget // bytes of bodies that are built and not sent
 
 	inFlight sync.WaitGroup
 	flying   atomic.Int64
@@ -71,7 +73,7 @@ func (r *runner) run(ctx context.Context) *Result {
 	r.sending, r.stop = context.WithCancel(r.hard)
 	defer r.stop()
 
-	scraper := startScraper(r)
+	scraper := startScraper(ctx, r)
 	r.collector = startCollector(r, scraper)
 	r.client.onFirst, r.client.onOutput = r.collector.first, r.collector.output
 	health := startHealth(r.o.Warmup)
@@ -160,11 +162,11 @@ func (r *runner) drain() {
 func (r *runner) phase(now time.Duration) string {
 	switch {
 	case r.sending.Err() != nil:
-		return "draining"
+		return record.Draining
 	case now < r.o.Warmup:
-		return "warming up"
+		return record.WarmingUp
 	default:
-		return "measuring"
+		return record.Measuring
 	}
 }
 

@@ -35,7 +35,9 @@ type scraper struct {
 	failure error // of the last scrape
 }
 
-func startScraper(r *runner) *scraper {
+// startScraper begins to scrape. Its context is the user's, not that of the
+// requests: what a drain cuts off ends before the last scrape.
+func startScraper(ctx context.Context, r *runner) *scraper {
 	s := &scraper{
 		url:      r.o.MetricsURL,
 		explicit: r.o.MetricsURL != "",
@@ -48,8 +50,7 @@ func startScraper(r *runner) *scraper {
 		s.url = r.target.metrics()
 		authorize(s.header, r.o.APIKey, r.target)
 	}
-	var ctx context.Context
-	ctx, s.cancel = context.WithCancel(r.hard)
+	ctx, s.cancel = context.WithCancel(ctx)
 	if r.o.MetricsInterval < 0 {
 		close(s.exited)
 		return s

@@ -42,7 +42,7 @@ func TestLive(t *testing.T) {
 			t.Errorf("TTFT %+v, TPOT %+v", middle.TTFT, middle.TPOT)
 		}
 		if middle.OfferedRPS < 19 || middle.OfferedRPS > 21 || middle.OutputTokensPerS < 200 || middle.OutputTokensPerS > 240 ||
-			middle.InFlight < 5 || middle.InFlight > 7 || middle.Total != 3*time.Second || middle.LagP99 != 0 {
+			middle.InFlight < 5 || middle.InFlight > 7 || middle.Total != 3*time.Second || middle.Lag.N < 20 || middle.Lag.P99 != 0 || middle.ClosedLoop {
 			t.Errorf("%+v", middle)
 		}
 		last := lives[len(lives)-1]
@@ -80,7 +80,7 @@ func TestLiveCountsFailures(t *testing.T) {
 		if _, err := Run(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}
-		if last.Failed != 5 || last.Failures["http_429"] != 5 || last.PlannedRequests != 5 {
+		if last.Failed != 5 || last.Failures["http_429"] != 5 || last.PlannedRequests != 5 || !last.ClosedLoop || last.OfferedRPS != 0 || last.Lag.N != 0 {
 			t.Errorf("%+v", last)
 		}
 	})

@@ -178,6 +178,24 @@ func TestVerdictNamesTheHalf(t *testing.T) {
 	}
 }
 
+// Requests that were cut did not end: no share of them failed.
+func TestFailedText(t *testing.T) {
+	for _, tc := range []struct {
+		requests Requests
+		want     string
+	}{
+		{Requests{OK: 0, Failed: 70, Cut: 149}, "all 70 requests that ended failed"},
+		{Requests{Failed: 1}, "the only request that ended failed"},
+		{Requests{OK: 99, Failed: 1}, "1 % of 100 requests failed"},
+		{Requests{OK: 99, Failed: 1, Cut: 7}, "1 % of the 100 requests that ended failed"},
+	} {
+		tc.requests.FailedShare = ratio(float64(tc.requests.Failed), float64(tc.requests.OK+tc.requests.Failed))
+		if got := tc.requests.failedText(); got != tc.want {
+			t.Errorf("%+v: %q, want %q", tc.requests, got, tc.want)
+		}
+	}
+}
+
 // An objective that was asked for does not hold by being about nothing.
 func TestObjectiveWithoutRequests(t *testing.T) {
 	ok := with(request(0, 100*ms, 10*ms, 10), func(r *record.Record) { r.Class = "chat" })

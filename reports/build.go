@@ -25,6 +25,7 @@ func (c *collector) report() *Report {
 		Asserts:  []AssertResult{},
 	}
 	r.Requests.FailedShare = ratio(float64(c.requests.Failed), float64(c.requests.OK+c.requests.Failed))
+	r.Requests.FailureDetails = c.details.mostFrequent()
 	c.rates(r)
 	c.tokens(r)
 	c.distributions(r)

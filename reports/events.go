@@ -9,13 +9,13 @@ import (
 
 // events adds the chunks of one request: tokens to the throughput of the window
 // they arrived in, gaps to ICL and, where the tokens of each event are known,
-// to ITL.
-func (c *collector) events(r *record.Record, member bool) {
+// to ITL. It returns the tokens that arrived inside the window.
+func (c *collector) events(r *record.Record, member bool) (inside float64) {
 	if r.Chunks == nil || r.Chunks.Len() == 0 {
 		for at, tokens := range spread(r) {
-			c.arrive(at, tokens)
+			inside += c.arrive(at, tokens)
 		}
-		return
+		return inside
 	}
 	counted, perEvent, perToken := weights(r)
 	gaps := member && (r.Outcome == record.OK || r.Outcome == record.Cancelled || r.Outcome == record.Cut)
@@ -24,12 +24,15 @@ func (c *collector) events(r *record.Record, member bool) {
 	for at, count := range r.Chunks.All() {
 		tokens, _ := count.Value()
 		if counted {
-			c.arrive(at, float64(tokens)*perToken)
+			inside += c.arrive(at, float64(tokens)*perToken)
 		} else {
-			c.arrive(at, perEvent)
+			inside += c.arrive(at, perEvent)
 		}
 		if gaps && index > 0 {
 			c.samples.icl.Add(inSeconds(at - last))
+			if at-last < oneRead {
+				c.together++
+			}
 			if counted && tokens > 0 {
 				c.samples.itl.AddN(inSeconds(at-lastCounted)/float64(tokens), tokens)
 			}
@@ -40,14 +43,18 @@ func (c *collector) events(r *record.Record, member bool) {
 		}
 		index++
 	}
+	return inside
 }
 
-// arrive counts tokens that came at a moment.
-func (c *collector) arrive(at time.Duration, tokens float64) {
+// arrive counts tokens that came at a moment and returns those inside the
+// window.
+func (c *collector) arrive(at time.Duration, tokens float64) (inside float64) {
 	c.timeline.output(at, tokens)
-	if c.inside(at) {
-		c.outputInside += tokens
+	if !c.inside(at) {
+		return 0
 	}
+	c.outputInside += tokens
+	return tokens
 }
 
 // weights says how the N output tokens of a request are spread over its events:

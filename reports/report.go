@@ -52,17 +52,20 @@ type Window struct {
 
 // Requests counts the requests of the window by outcome.
 type Requests struct {
-	Scheduled   int                    `json:"scheduled"`
-	Sent        int                    `json:"sent"`
-	OK          int                    `json:"ok"`
-	Failed      int                    `json:"failed"`
-	Cancelled   int                    `json:"cancelled"`
-	Cut         int                    `json:"cut"`
-	Dropped     int                    `json:"dropped"`
-	Failures    map[record.Failure]int `json:"failures"`
-	FailedShare *float64               `json:"failed_share,omitempty"` // failed ÷ (ok + failed)
-	ShortOutput int                    `json:"short_output"`
-	MaxFailures float64                `json:"max_failures"` // share above which the run is not trustworthy
+	Scheduled int                    `json:"scheduled"`
+	Sent      int                    `json:"sent"`
+	OK        int                    `json:"ok"`
+	Failed    int                    `json:"failed"`
+	Cancelled int                    `json:"cancelled"`
+	Cut       int                    `json:"cut"`
+	Dropped   int                    `json:"dropped"`
+	Failures  map[record.Failure]int `json:"failures"`
+	// FailureDetails is the most frequent explanation of each class.
+	FailureDetails map[record.Failure]string `json:"failure_details,omitempty"`
+
+	FailedShare *float64 `json:"failed_share,omitempty"` // failed ÷ (ok + failed)
+	ShortOutput int      `json:"short_output"`
+	MaxFailures float64  `json:"max_failures"` // share above which the run is not trustworthy
 }
 
 // Rates are what happened inside the window, whoever it belongs to, divided by

@@ -34,6 +34,7 @@ type collector struct {
 
 	samples samples
 	sources map[record.TokensSource]int
+	details failureTexts
 
 	prompt, cached, output counter
 	cachedPrompt           int // prompt tokens of the requests whose cached tokens are known
@@ -42,12 +43,14 @@ type collector struct {
 	firstAssumed           int
 	implausible            int // requests of which the server told counts that can not be
 	outOfFiles             int // client_ports failures that were for want of files
+	together               int // chunk gaps that are too short to be gaps
+	atOnce                 int // ok requests with a TPOT whose output all arrived at one time
 	laterTurns             bool
 
 	// Sums over what happened inside the window, whoever it belongs to.
 	sentInside, completedInside int
 	outputInside, promptInside  float64
-	goodOutput                  float64
+	goodOutput                  float64 // the part of outputInside that belongs to good requests
 }
 
 // samples are the values behind every distribution of a report.
@@ -82,6 +85,7 @@ func newCollector(run record.Run) *collector {
 		judge:    newJudge(run.SLO),
 		timeline: newTimeline(),
 		sources:  map[record.TokensSource]int{},
+		details:  failureTexts{},
 		requests: Requests{Failures: map[record.Failure]int{}, MaxFailures: run.MaxFailures},
 	}
 	switch {
@@ -116,16 +120,14 @@ func (c *collector) member(r *record.Record) bool {
 func (c *collector) add(r *record.Record) {
 	c.traffic(r)
 	member := c.member(r)
-	c.events(r, member)
+	output := c.events(r, member)
 	if !member {
 		return
 	}
 	c.count(r)
 	c.latencies(r)
 	if good := c.judge.add(r, c.run.Window.End); good {
-		if n, ok := r.Output.Value(); ok {
-			c.goodOutput += float64(n)
-		}
+		c.goodOutput += output
 	}
 }
 
@@ -170,6 +172,7 @@ func (c *collector) count(r *record.Record) {
 	case record.Failed:
 		q.Failed++
 		q.Failures[r.Failure]++
+		c.details.add(r.Failure, r.Detail)
 	case record.Cancelled:
 		q.Cancelled++
 	case record.Cut:
@@ -204,6 +207,11 @@ func (c *collector) countOK(r *record.Record) {
 	}
 	if _, known := r.FirstTokens(); !known {
 		c.firstAssumed++
+	}
+	if _, defined := r.TPOT(); defined {
+		if span, _ := r.Last.Sub(r.First); span < oneRead {
+			c.atOnce++
+		}
 	}
 	if r.Input.Known() && !r.Cached.Known() {
 		c.cachedUnknown++

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/llmctl/llmctl/reports/record"
@@ -250,6 +251,19 @@ func TestFailuresStayOutOfLatency(t *testing.T) {
 	}
 	if r.Requests.Failures[record.Truncated] != 1 || value(r.Requests.FailedShare) != 0.5 {
 		t.Errorf("failures = %v, share %v", r.Requests.Failures, value(r.Requests.FailedShare))
+	}
+}
+
+// Each class is explained by what its requests were told most often.
+func TestFailureDetails(t *testing.T) {
+	failure := func(class record.Failure, detail string) *record.Record {
+		return with(request(0, 100*ms, 10*ms, 2), func(r *record.Record) { r.Outcome, r.Failure, r.Detail = record.Failed, class, detail })
+	}
+	r := summary(openRun(time.Second), failure("http_400", "b"), failure("http_400", "a"), failure("http_400", "b"),
+		failure("http_503", "y"), failure("http_503", "x"), failure(record.TimeoutIdle, "timeout_idle: none within 1s"), failure(record.Truncated, ""))
+	want := map[record.Failure]string{"http_400": "b", "http_503": "x", record.TimeoutIdle: "none within 1s"}
+	if diff := cmp.Diff(want, r.Requests.FailureDetails); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

@@ -149,6 +149,9 @@ func TestReportAddsUp(t *testing.T) {
 		if got := value(r.Rates.OutputTokensPerS) * windowLength(run.Window); got > float64(tokens)+1e-6 {
 			t.Fatalf("%v tokens inside the window of %d", got, tokens)
 		}
+		if c := r.Cost; c.USDPer1MOutputGoodput != nil && *c.USDPer1MOutputGoodput < *c.USDPer1MOutput {
+			t.Fatalf("tokens within the SLO are cheaper than tokens: %+v", c)
+		}
 		if d := r.E2E; d != nil && d.N != q.OK {
 			t.Fatalf("e2e of %d requests, %d are ok", d.N, q.OK)
 		}

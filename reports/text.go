@@ -91,23 +91,6 @@ func (p *page) field(label, text string) {
 	}
 }
 
-// wrap breaks text between words, and only there: a flag or a number with its
-// unit's hyphen is not cut. Styles count for nothing.
-func wrap(text string, width int) (lines []string) {
-	line := ""
-	for _, word := range strings.Split(text, " ") {
-		if line != "" && ansi.StringWidth(line)+1+ansi.StringWidth(word) > width {
-			lines, line = append(lines, line), word
-			continue
-		}
-		if line != "" || word == "" {
-			line += " "
-		}
-		line += word
-	}
-	return append(lines, line)
-}
-
 // mark is ✓ or ✗, or · where nothing can be said.
 func (p *page) mark(ok *bool) string {
 	switch {
@@ -175,7 +158,7 @@ func (p *page) happened(r *Report) {
 		parts = append([]string{units.Count(int64(q.Scheduled)) + " scheduled"}, parts...)
 	}
 	if q.Failed > 0 {
-		parts = append(parts, p.paint(red, fmt.Sprintf("%s failed (%s)", units.Count(int64(q.Failed)), record.ListFailures(q.Failures, 4))))
+		parts = append(parts, p.paint(red, fmt.Sprintf("%s failed (%s)", units.Count(int64(q.Failed)), record.ListFailures(q.Failures, shownClasses))))
 	} else {
 		parts = append(parts, "0 failed")
 	}
@@ -188,6 +171,7 @@ func (p *page) happened(r *Report) {
 		}
 	}
 	p.field("requests", strings.Join(parts, ", "))
+	p.failureDetails(&q)
 
 	a := r.Rates
 	parts = nil
@@ -240,14 +224,14 @@ func (p *page) lengths(r *Report) {
 		}
 		text := fmt.Sprintf("%s mean %s p50 %s", l.name, units.Number(*l.v.Mean), units.Number(*l.v.P50))
 		if l.v.AskedMean != nil {
-			text += fmt.Sprintf(" (asked %s, %s)", units.Number(*l.v.AskedMean), units.Number(*l.v.AskedP50))
+			text += fmt.Sprintf(" (asked mean %s p50 %s)", units.Number(*l.v.AskedMean), units.Number(*l.v.AskedP50))
 		}
 		parts = append(parts, text)
 	}
 	if len(parts) == 0 {
 		return
 	}
-	text := strings.Join(parts, "; ")
+	text := list(parts, "; ")
 	if r.Tokens.Source != "" {
 		text += "; by " + r.Tokens.Source
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
@@ -51,7 +52,11 @@ func TestText(t *testing.T) {
 	slo := exampleRun()
 	slo.SLODefault, slo.Server, slo.Cost, slo.Asserts = false, nil, record.Cost{}, nil
 	failedOnly := func(yield func(*record.Record) bool) {
-		yield(&record.Record{Scheduled: record.At(3 * time.Second), Sent: record.At(3 * time.Second), Outcome: record.Failed, Failure: record.Connect, Attempts: 1})
+		for i, detail := range []string{"too long", "this model's maximum context length is 2048 tokens, and the request asked for 4096 of them", "this model's maximum context length is 2048 tokens, and the request asked for 4096 of them"} {
+			yield(&record.Record{ID: int64(i), Scheduled: record.At(3 * time.Second), Sent: record.At(3 * time.Second), Outcome: record.Failed, Failure: record.HTTPFailure(400), Detail: detail, Attempts: 1})
+		}
+		yield(&record.Record{Scheduled: record.At(3 * time.Second), Sent: record.At(3 * time.Second), Outcome: record.Failed, Failure: record.TimeoutIdle, Detail: "timeout_idle: none within 30s", Attempts: 1})
+		yield(&record.Record{Scheduled: record.At(4 * time.Second), Sent: record.At(4 * time.Second), Outcome: record.Cut})
 	}
 	for _, tc := range []struct {
 		name   string
@@ -80,6 +85,31 @@ func TestText(t *testing.T) {
 			}
 			if len(lines) > 40 {
 				t.Errorf("%d lines, more than a screen", len(lines))
+			}
+		})
+	}
+}
+
+// A line is never broken between a number and its unit, nor inside a part of a
+// list, unless nothing else fits.
+func TestWrap(t *testing.T) {
+	for _, tc := range []struct {
+		name, text string
+		width      int
+		want       []string
+	}{
+		{"words", "one two three", 8, []string{"one two", "three"}},
+		{"number and percent", "it was 28.9 % of", 11, []string{"it was", "28.9 % of"}},
+		{"number and thing", "there were 1,000 requests", 16, []string{"there were", "1,000 requests"}},
+		{"coloured number", "it was \x1b[31m28.9\x1b[m ms", 11, []string{"it was", "\x1b[31m28.9\x1b[m ms"}},
+		{"the end of a phrase", "all of 5, then more", 9, []string{"all of 5,", "then more"}},
+		{"list", list([]string{"a b c", "d e f"}, ", "), 9, []string{"a b c,", "d e f"}},
+		{"wider than a line", list([]string{"a b c", "d e f"}, ", "), 4, []string{"a b", "c, d", "e f"}},
+		{"a unit that does not fit", "12 milliseconds", 12, []string{"12", "milliseconds"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, wrap(tc.text, tc.width)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -160,16 +190,22 @@ func TestComparison(t *testing.T) {
 func TestWriteLive(t *testing.T) {
 	live := record.Live{
 		Elapsed: 12 * time.Second, Total: 30 * time.Second, Phase: "measuring", Scheduled: 49, Sent: 48, InFlight: 3, OK: 44, Failed: 1,
-		OfferedRPS: 4, CompletedRPS: 3.9, OutputTokensPerS: 1020, TTFT: record.LivePercentiles{N: 40, P50: 48 * ms, P99: 120 * ms},
+		OfferedRPS: 4, CompletedRPS: 3.9, OutputTokensPerS: 1020, TTFT: record.LivePercentiles{N: 40, P50: 48 * ms, P99: 120 * ms}, TPOT: record.LivePercentiles{N: 40, P50: 12 * ms, P99: 19 * ms},
 		Failures: map[record.Failure]int{record.HTTPFailure(503): 1},
 	}
 	for name, tc := range map[string]struct {
 		change func(*record.Live)
 		want   string
 	}{
-		"timed":    {func(*record.Live) {}, "measuring 12 of 30 s  4/s sent 48  3.90/s ok 44  3 in flight  1 failed (1 http_503)  ttft p50 48 ms p99 120 ms  1,020 tokens/s\n"},
-		"counted":  {func(l *record.Live) { l.Total, l.PlannedRequests, l.Failed = 0, 100, 0 }, "measuring 12 s, 49 of 100 requests  4/s sent 48  3.90/s ok 44  3 in flight  ttft p50 48 ms p99 120 ms  1,020 tokens/s\n"},
-		"starting": {func(l *record.Live) { *l = record.Live{} }, "0 s  0/s sent 0  0/s ok 0  0 in flight  0 tokens/s\n"},
+		"timed":      {func(l *record.Live) { l.Failed = 0 }, "12 of 30 s  sent 48  ok 44 (3.90/s)  3 in flight  tokens/s 1,020  last 5 s p99: ttft 120 ms  tpot 19 ms\n"},
+		"failing":    {func(*record.Live) {}, "12 of 30 s  sent 48  ok 44 (3.90/s)  3 in flight  failed 1 http_503  tokens/s 1,020  last 5 s p99: ttft 120 ms\n"},
+		"counted":    {func(l *record.Live) { l.Total, l.PlannedRequests, l.Failed, l.TPOT.N = 0, 100, 0, 0 }, "12 s, 49 of 100 requests  sent 48  ok 44 (3.90/s)  3 in flight  tokens/s 1,020  last 5 s p99: ttft 120 ms\n"},
+		"warming up": {func(l *record.Live) { l.Phase, l.Failed, l.TTFT.N = record.WarmingUp, 0, 0 }, "warming up 12 of 30 s  sent 48  ok 44 (3.90/s)  3 in flight  tokens/s 1,020  last 5 s p99: tpot 19 ms\n"},
+		"draining": {func(l *record.Live) {
+			l.Phase, l.Elapsed, l.Failed, l.TTFT.N, l.TPOT.N = record.Draining, 91*time.Second, 0, 0, 0
+		}, "draining 91 s  sent 48  ok 44 (3.90/s)  3 in flight  tokens/s 1,020\n"},
+		"dropping": {func(l *record.Live) { l.Failed, l.Dropped, l.TTFT.N, l.TPOT.N = 0, 5, 0, 0 }, "12 of 30 s  sent 48  ok 44 (3.90/s)  3 in flight  dropped 5  tokens/s 1,020\n"},
+		"starting": {func(l *record.Live) { *l = record.Live{} }, "0 s  sent 0  ok 0 (0/s)  0 in flight  tokens/s 0\n"},
 	} {
 		l := live
 		tc.change(&l)
@@ -179,6 +215,9 @@ func TestWriteLive(t *testing.T) {
 		}
 		if diff := cmp.Diff(tc.want, b.String()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if n := utf8.RuneCountInString(b.String()) - 1; n > liveWidth {
+			t.Errorf("%s: %d columns", name, n)
 		}
 	}
 }

@@ -97,7 +97,7 @@ func (p *page) target(r *Report) {
 			parts = append(parts, count(int(*s.Preemptions), "preemption"))
 		}
 		if len(parts) > 0 {
-			p.field("server", strings.Join(parts, ", "))
+			p.field("server", list(parts, ", "))
 		}
 	}
 	if r.Cost != nil {
@@ -106,17 +106,18 @@ func (p *page) target(r *Report) {
 }
 
 func (p *page) cost(c *Cost) {
-	text := "$" + dollars(c.USDPerHour) + " per hour"
+	parts := []string{"$" + dollars(c.USDPerHour) + " per hour"}
 	if c.USDPer1MOutput != nil {
-		text += ", $" + dollars(*c.USDPer1MOutput) + " per 1M output tokens"
+		text := "$" + dollars(*c.USDPer1MOutput) + " per 1M output tokens"
 		if c.USDPer1MOutputGoodput != nil {
 			text += " ($" + dollars(*c.USDPer1MOutputGoodput) + " within the SLO)"
 		}
+		parts = append(parts, text)
 	}
 	if c.USDPer1MTotal != nil {
-		text += ", $" + dollars(*c.USDPer1MTotal) + " per 1M in all"
+		parts = append(parts, "$"+dollars(*c.USDPer1MTotal)+" per 1M in all")
 	}
-	p.field("cost", text)
+	p.field("cost", list(parts, ", "))
 }
 
 // dollars writes an amount with two decimals, or three digits below a dollar.
@@ -143,7 +144,7 @@ func (p *page) client(r *Report) {
 		return
 	}
 	trusted := !c.Limited
-	p.field("client", p.mark(&trusted)+" "+strings.Join(parts, ", "))
+	p.field("client", p.mark(&trusted)+" "+list(parts, ", "))
 }
 
 func (p *page) asserts(r *Report) {

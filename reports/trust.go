@@ -23,6 +23,11 @@ const (
 	// lengthDrift is the difference between the mean length asked for and the
 	// one that the server counted above which a reader is warned.
 	lengthDrift = 0.10
+	// oneRead is the gap below which two events are taken to have come with one
+	// read: no engine makes tokens of one request that fast.
+	oneRead = 50 * time.Microsecond
+	// coalescedShare is the share of such gaps above which a reader is warned.
+	coalescedShare = 0.10
 )
 
 // client decides whether the client limited the run.
@@ -78,7 +83,7 @@ func (c *collector) warn(r *Report) {
 		c.note(r, "empty_window", "no request belongs to the window from %s to %s", units.Seconds(r.Window.StartS), units.Seconds(r.Window.EndS))
 	}
 	if s := q.FailedShare; s != nil && *s > q.MaxFailures {
-		c.note(r, "too_many_failures", "%s of %s failed, more than %s (--max-failures)", percent(*s), count(q.OK+q.Failed, "request"), percent(q.MaxFailures))
+		c.note(r, "too_many_failures", "%s, more than %s (--max-failures)", q.failedText(), percent(q.MaxFailures))
 	}
 	if p := r.PrefixCache; p != nil && p.HitRate > warmCache && !c.run.SharedPrefix && !c.laterTurns {
 		c.note(r, "warm_cache", "%s of the prompt tokens came from the prefix cache though the workload shares none: an earlier run warmed it; use another --seed or restart the target", percent(p.HitRate))
@@ -96,6 +101,12 @@ func (c *collector) warn(r *Report) {
 	}
 	if c.samples.icl.Approximate() {
 		c.note(r, "icl_approximate", "%s chunk gaps are too many to keep; their percentiles come from buckets of at most 0.1 %%", units.Count(int64(c.samples.icl.N())))
+	}
+	if share := ratio(float64(c.together), float64(c.samples.icl.N())); share != nil && *share > coalescedShare {
+		c.note(r, "coalesced", "%s of events arrived together with the one before: icl and tpot of short answers are those of reads, not of tokens", percent(*share))
+	}
+	if c.atOnce > 0 {
+		c.note(r, "single_arrival", "all output of %s arrived at one time; their tpot of 0 says nothing about the server", count(c.atOnce, "ok request"))
 	}
 	if p := r.PrefixCache; p != nil && p.Source == "usage" && c.cachedUnknown > 0 {
 		c.note(r, "cached_partial", "%s did not say how many prompt tokens were cached; the hit rate is of the others", count(c.cachedUnknown, "ok request"))

@@ -88,6 +88,11 @@ func TestWarnings(t *testing.T) {
 		{"failures", nil, with(ok, func(r *record.Record) { r.Outcome, r.Failure = record.Failed, record.Truncated }), "too_many_failures"},
 		{"failures allowed", func(r *record.Run) { r.MaxFailures = 1 }, with(ok, func(r *record.Record) { r.Outcome, r.Failure = record.Failed, record.Truncated }), ""},
 		{"interrupted", func(r *record.Run) { r.Interrupted = true }, ok, "interrupted"},
+		{"events together", nil, bursts(10, 2), "coalesced"},
+		{"a tenth of the events together", nil, bursts(11, 10), ""}, // one gap of ten
+		{"all of an answer at once", nil, request(0, 100*ms, 0, 10), "coalesced single_arrival"},
+		{"all of an answer in one event", nil, with(request(0, 100*ms, 0, 1), func(r *record.Record) { r.Output = record.Counted(10) }), "single_arrival"},
+		{"one token", nil, request(0, 100*ms, 0, 1), ""},
 		{"empty window", nil, request(2*time.Minute, 100*ms, 10*ms, 10), "empty_window"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -100,6 +105,17 @@ func TestWarnings(t *testing.T) {
 			}
 		})
 	}
+}
+
+// bursts is a request of n events of which each k-th one comes with the one
+// before.
+func bursts(n, k int) *record.Record {
+	r := request(0, 100*ms, 10*ms, n)
+	times := r.Chunks.(*record.MeasuredChunks).Times
+	for i := k - 1; i < n; i += k {
+		times[i] = times[i-1] + oneRead - 1
+	}
+	return r
 }
 
 func TestPrefixCacheSource(t *testing.T) {
@@ -149,6 +165,12 @@ func TestCost(t *testing.T) {
 	// 200 tokens in 10 s are 72,000 an hour; half of them were good.
 	if value(c.USDPer1MOutput) != 50 || value(c.USDPer1MOutputGoodput) != 100 || value(c.USDPer1MTotal) != 25 {
 		t.Errorf("per 1M output %v, at goodput %v, total %v; want 50, 100, 25", value(c.USDPer1MOutput), value(c.USDPer1MOutputGoodput), value(c.USDPer1MTotal))
+	}
+	// A good request that goes on after the window counts with what it did in it:
+	// 101 tokens of 200, and so do all.
+	late := summary(run, request(9900*ms-100*ms, 100*ms, ms, 200))
+	if c := late.Cost; value(c.GoodOutputTokensPerS) != 10.1 || value(late.Rates.OutputTokensPerS) != 10.1 || value(late.SLO.GoodputRPS) != 0.1 {
+		t.Errorf("good tokens/s %v of %v, goodput %v/s", value(c.GoodOutputTokensPerS), value(late.Rates.OutputTokensPerS), value(late.SLO.GoodputRPS))
 	}
 	if summary(openRun(time.Second), request(0, 100*ms, 10*ms, 2)).Cost != nil {
 		t.Error("a cost without a price")

@@ -69,7 +69,7 @@ func (r *Report) Verdict() Verdict {
 	case r.Client.Limited:
 		return Verdict{ClientLimited, "client-limited: " + strings.Join(r.Client.Reasons, "; ")}
 	case q.FailedShare != nil && *q.FailedShare > q.MaxFailures:
-		return Verdict{TooManyFailures, fmt.Sprintf("%s of the requests failed, more than %s", percent(*q.FailedShare), percent(q.MaxFailures))}
+		return Verdict{TooManyFailures, fmt.Sprintf("%s, more than %s", q.failedText(), percent(q.MaxFailures))}
 	case q.OK == 0 && q.Failed == 0 && r.TTFT == nil:
 		return Verdict{NothingMeasured, "no request of the window had output"}
 	}

@@ -158,17 +158,21 @@ func (b *bench) findTarget(ctx context.Context) (target, func(), error) {
 }
 
 // wireModel is the name to ask the endpoint for.
-func (b *bench) wireModel(models []string) (string, error) {
+func (b *bench) wireModel(listed []loadgen.Model) (string, error) {
 	if b.flags.served != "" {
 		return b.flags.served, nil
 	}
 	ref := b.scenario.Model
 	if ref == "" {
-		name, err := loadgen.OnlyModel(models)
+		name, err := loadgen.OnlyModel(listed)
 		if err != nil {
 			return "", hinted(exitUsage, err, "name one with --model")
 		}
 		return name, nil
+	}
+	models := make([]string, len(listed))
+	for i, m := range listed {
+		models[i] = m.ID
 	}
 	if len(models) == 0 || slices.Contains(models, ref) {
 		return ref, nil

@@ -67,7 +67,9 @@ func tryCommand(t *testing.T, self, command string) {
 	}
 	if !runnable.MatchString(command) {
 		// An unknown flag is found before help is printed.
-		command = strings.SplitN(command, ">", 2)[0] + " --help"
+		command, _, _ = strings.Cut(command, ">")
+		command, _, _ = strings.Cut(command, "&")
+		command += " --help"
 		if strings.Contains(command, "curl") {
 			return
 		}

@@ -103,7 +103,7 @@ func judgeCPU(cores int, load float64, err error) Check {
 	c := Check{Name: "processors", Status: Pass, Seen: fmt.Sprintf("%d cores, load %.2f", cores, load)}
 	switch {
 	case err != nil:
-		c.Seen = fmt.Sprintf("%d cores, load unknown: %v", cores, err)
+		c.Seen = fmt.Sprintf("%d cores, load %v", cores, err)
 	case load > float64(cores):
 		c.Status = Warn
 		c.Advice = "other work competes for the processors; results will be noisy"

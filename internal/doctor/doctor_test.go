@@ -31,6 +31,7 @@ func TestJudgements(t *testing.T) {
 		{"idle machine", judgeCPU(8, 0.5, nil), Pass, false},
 		{"busy machine", judgeCPU(2, 7, nil), Warn, true},
 		{"no GPU", describeGPUs(nil, unreadable), Pass, false},
+		{"unknown load", judgeCPU(8, 0, unreadable), Pass, false},
 		{"one GPU", describeGPUs([]gpu.Device{{Name: "NVIDIA H200", MemoryBytes: 1 << 37}}, nil), Pass, false},
 	}
 	for _, c := range cases {
@@ -42,6 +43,19 @@ func TestJudgements(t *testing.T) {
 				t.Error("the check does not say what it saw")
 			}
 		})
+	}
+}
+
+// A system that does not tell is no error with the path of a file.
+func TestNotKnown(t *testing.T) {
+	_, err := readFile("/proc/no/such/file")
+	for _, c := range []Check{judgePorts(0, 0, err), judgeFiles(0, err)} {
+		if c.Seen != "not known on this system" || c.Status == Fail {
+			t.Errorf("%+v", c)
+		}
+	}
+	if c := judgeCPU(8, 0, err); c.Seen != "8 cores, load not known on this system" || c.Status != Pass {
+		t.Errorf("%+v", c)
 	}
 }
 

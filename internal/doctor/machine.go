@@ -1,7 +1,9 @@
 package doctor
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"runtime"
 	"slices"
@@ -10,11 +12,23 @@ import (
 	"time"
 )
 
+// errNotKnown is for what some systems do not tell, in no file at least.
+var errNotKnown = errors.New("not known on this system")
+
+// readFile reads a file of the kernel; systems without it do not know.
+func readFile(file string) ([]byte, error) {
+	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errNotKnown
+	}
+	return data, err
+}
+
 func portRange() (low, high int, err error) {
 	const file = "/proc/sys/net/ipv4/ip_local_port_range"
-	data, err := os.ReadFile(file)
+	data, err := readFile(file)
 	if err != nil {
-		return 0, 0, fmt.Errorf("reading the local port range: %w", err)
+		return 0, 0, err
 	}
 	if _, err := fmt.Sscan(string(data), &low, &high); err != nil {
 		return 0, 0, fmt.Errorf("reading %s: %w", file, err)
@@ -24,9 +38,9 @@ func portRange() (low, high int, err error) {
 
 func cpu() (cores int, load float64, err error) {
 	cores = runtime.GOMAXPROCS(0)
-	data, err := os.ReadFile("/proc/loadavg")
+	data, err := readFile("/proc/loadavg")
 	if err != nil {
-		return cores, 0, fmt.Errorf("reading the load average: %w", err)
+		return cores, 0, err
 	}
 	first, _, _ := strings.Cut(string(data), " ")
 	load, err = strconv.ParseFloat(first, 64)

@@ -3,7 +3,7 @@
 // prefix it shares with others, and the text itself.
 //
 // Everything is a pure function of the seed and of an index, so that the
-// simulator and the load generator see the same requests, on any machine and in
-// any order. The salt changes texts only: a second run with another salt has
+// whoever reads a stream sees the same requests, on any machine and in any
+// order. The salt changes texts only: a second run with another salt has
 // the same lengths and arrivals, and finds nothing in the target's prefix cache.
 package workload

@@ -17,14 +17,18 @@ func HTTPFailure(status int) Failure {
 	return Failure("http_" + strconv.Itoa(status))
 }
 
+// RankFailures returns the classes of failed requests, the most frequent first.
+func RankFailures(classes map[Failure]int) []Failure {
+	return slices.SortedFunc(maps.Keys(classes), func(a, b Failure) int {
+		return cmp.Or(classes[b]-classes[a], strings.Compare(string(a), string(b)))
+	})
+}
+
 // ListFailures writes the classes of failed requests for a person, the most
 // frequent first and at most limit of them: "12 http_429, 3 truncated, …".
 func ListFailures(classes map[Failure]int, limit int) string {
-	names := slices.SortedFunc(maps.Keys(classes), func(a, b Failure) int {
-		return cmp.Or(classes[b]-classes[a], strings.Compare(string(a), string(b)))
-	})
 	var parts []string
-	for i, name := range names {
+	for i, name := range RankFailures(classes) {
 		if i == limit {
 			parts = append(parts, "…")
 			break

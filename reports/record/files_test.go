@@ -35,7 +35,7 @@ func exampleRun() Run {
 }
 
 func TestRunRoundTrip(t *testing.T) {
-	for name, want := range map[string]Run{"full": exampleRun(), "empty": {Kind: "simulate", Client: Client{CPUFraction: -1}}} {
+	for name, want := range map[string]Run{"full": exampleRun(), "empty": {Kind: "other", Client: Client{CPUFraction: -1}}} {
 		t.Run(name, func(t *testing.T) {
 			text, err := json.Marshal(want)
 			if err != nil {

@@ -2,25 +2,36 @@ package record
 
 import "time"
 
+// Phases of a run.
+const (
+	WarmingUp = "warming up"
+	Measuring = "measuring"
+	Draining  = "draining"
+)
+
+// LiveSpan is the time over which LivePercentiles are taken.
+const LiveSpan = 5 * time.Second
+
 // Live is what a live view of a run shows at one instant. The load generator
 // publishes it a few times a second.
 type Live struct {
 	Elapsed time.Duration
 	Total   time.Duration // planned; 0 when the run is bounded by requests
-	Phase   string        // "warming up", "measuring", "draining"
+	Phase   string        // WarmingUp, Measuring or Draining; empty before the first
 	Title   string        // what is loaded, for the top line
+
+	ClosedLoop bool // nothing is due: there is neither an offered rate nor a lag
 
 	Scheduled, Sent, InFlight, OK, Failed, Cancelled, Dropped int
 	PlannedRequests                                           int // 0 when bounded by time
 
-	OfferedRPS       float64 // over the last second
+	OfferedRPS       float64 // over the last second; 0 in a closed loop
 	CompletedRPS     float64
 	OutputTokensPerS float64
 
-	TTFT, TPOT LivePercentiles // over the last few seconds
-	LagP99     time.Duration
-	Failures   map[Failure]int
-	Server     *ServerSample // latest scrape, nil when there is none
+	TTFT, TPOT, Lag LivePercentiles // over the last LiveSpan
+	Failures        map[Failure]int
+	Server          *ServerSample // latest scrape, nil when there is none
 }
 
 // LivePercentiles are rough percentiles for the eye; N is the sample size.

@@ -9,7 +9,7 @@ import (
 // whom, when, and what was seen on both sides. With the records it determines
 // every number of a report.
 type Run struct {
-	Kind         string          // "bench" or "simulate"
+	Kind         string          // what produced the records: "bench"
 	ID           string          // unique name of the run
 	Scenario     json.RawMessage // the resolved scenario, as JSON
 	Target       Target

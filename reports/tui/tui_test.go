@@ -37,25 +37,35 @@ func snapshot(i int) record.Live {
 		Elapsed: time.Duration(i) * time.Second / 2, Total: 40 * time.Second,
 		Scheduled: 4 * i, Sent: 4 * i, InFlight: 3 + i/6, OK: 4*i - 3 - i/6,
 		OfferedRPS: 8 * wave, CompletedRPS: 7.5 * wave, OutputTokensPerS: 900 * wave,
-		TTFT:   record.LivePercentiles{N: 40, P50: time.Duration(40+i) * time.Millisecond, P99: time.Duration(90+3*i) * time.Millisecond},
-		TPOT:   record.LivePercentiles{N: 40, P50: 12 * time.Millisecond, P99: time.Duration(14+i/10) * time.Millisecond},
-		LagP99: 400 * time.Microsecond, Failures: map[record.Failure]int{},
+		TTFT: record.LivePercentiles{N: 40, P50: time.Duration(40+i) * time.Millisecond, P99: time.Duration(90+3*i) * time.Millisecond},
+		TPOT: record.LivePercentiles{N: 40, P50: 12 * time.Millisecond, P99: time.Duration(14+i/10) * time.Millisecond},
+		Lag:  record.LivePercentiles{N: 40, P50: 100 * time.Microsecond, P99: 400 * time.Microsecond}, Failures: map[record.Failure]int{},
 		Server: &record.ServerSample{Running: 3 + x/6, Waiting: max(0, x-30), KVUsage: 0.1 + x/100},
 	}
 	if i > 40 {
 		l.Failed, l.Failures = i-40, map[record.Failure]int{record.HTTPFailure(503): i - 42, record.Truncated: 2}
 	}
 	if i < 3 {
-		l.TTFT, l.TPOT = record.LivePercentiles{}, record.LivePercentiles{}
+		l.TTFT, l.TPOT, l.Lag = record.LivePercentiles{}, record.LivePercentiles{}, record.LivePercentiles{}
 	}
 	return l
 }
 
-func at(width, height, snapshots int) model {
+// closedLoop is the i-th snapshot of a closed loop that drains at its end.
+func closedLoop(i int) record.Live {
+	l := snapshot(i)
+	l.ClosedLoop, l.OfferedRPS, l.Lag = true, 0, record.LivePercentiles{}
+	if l.Total = 25 * time.Second; l.Elapsed > l.Total {
+		l.Phase = record.Draining
+	}
+	return l
+}
+
+func at(width, height, snapshots int, of func(int) record.Live) model {
 	var m tea.Model = newModel(func() tea.Msg { return nil }, func() {})
 	m, _ = m.Update(tea.WindowSizeMsg{Width: width, Height: height})
 	for i := range snapshots {
-		m, _ = m.Update(liveMsg(snapshot(i)))
+		m, _ = m.Update(liveMsg(of(i)))
 	}
 	return m.(model)
 }
@@ -64,15 +74,18 @@ func TestFrames(t *testing.T) {
 	for _, tc := range []struct {
 		name                     string
 		width, height, snapshots int
+		of                       func(int) record.Live
 	}{
-		{"80x24", 80, 24, 60},
-		{"120x40", 120, 40, 60},
-		{"200x60", 200, 60, 60},
-		{"start-80x24", 80, 24, 0},
-		{"small-40x10", 40, 10, 60},
+		{"80x24", 80, 24, 60, snapshot},
+		{"120x40", 120, 40, 60, snapshot},
+		{"200x60", 200, 60, 60, snapshot},
+		{"start-80x24", 80, 24, 0, snapshot},
+		{"small-40x10", 40, 10, 60, snapshot},
+		{"closed-80x24", 80, 24, 60, closedLoop},
+		{"closed-120x40", 120, 40, 60, closedLoop},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got := ansi.Strip(at(tc.width, tc.height, tc.snapshots).frame()) + "\n"
+			got := ansi.Strip(at(tc.width, tc.height, tc.snapshots, tc.of).frame()) + "\n"
 			path := filepath.Join("testdata", tc.name+".txt")
 			if *update {
 				if err := errors.Join(os.MkdirAll("testdata", 0o777), os.WriteFile(path, []byte(got), 0o644)); err != nil {
@@ -93,7 +106,8 @@ func TestFrames(t *testing.T) {
 func TestFrameFitsAnyTerminal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		width, height := rapid.IntRange(1, 250).Draw(t, "width"), rapid.IntRange(1, 80).Draw(t, "height")
-		lines := strings.Split(at(width, height, rapid.IntRange(0, 20).Draw(t, "snapshots")).frame(), "\n")
+		of := rapid.SampledFrom([]func(int) record.Live{snapshot, closedLoop}).Draw(t, "of")
+		lines := strings.Split(at(width, height, rapid.IntRange(0, 20).Draw(t, "snapshots"), of).frame(), "\n")
 		if len(lines) > height {
 			t.Fatalf("%d lines on a terminal of %d", len(lines), height)
 		}
@@ -228,7 +242,7 @@ func TestNoColor(t *testing.T) {
 }
 
 func BenchmarkFrame(b *testing.B) {
-	m := at(120, 40, 60)
+	m := at(120, 40, 60, snapshot)
 	b.ReportAllocs()
 	for b.Loop() {
 		m.frame()

@@ -14,13 +14,6 @@ import (
 	"github.com/llmctl/llmctl/reports/record"
 )
 
-const (
-	twoColumns   = 100 // terminal width from which panels stand side by side
-	threeColumns = 160
-	gutter       = 3
-	maxRows      = 10 // of one chart
-)
-
 // frame is the whole screen, exactly height lines of at most width columns.
 func (m model) frame() string {
 	head, foot := m.header(), m.footer()
@@ -39,7 +32,7 @@ func (m model) header() []string {
 	title := titleStyle.Render(cmp.Or(l.Title, "llmctl"))
 	state := cmp.Or(l.Phase, "starting") + "  " + clock(l.Elapsed)
 	share, left, ok := m.progress()
-	if ok {
+	if ok && l.Phase != record.Draining { // which has no end to be compared with
 		if l.Total > 0 {
 			state += " of " + clock(l.Total)
 		}
@@ -73,90 +66,33 @@ func (m model) footer() []string {
 	if len(l.Failures) > 0 {
 		errors = badStyle.Render(record.ListFailures(l.Failures, 8))
 	}
-	lag := units.Duration(l.LagP99) + " p99"
-	if l.Dropped > 0 {
-		lag += warnStyle.Render("  the client is at its cap")
-	}
 	keys := "q ends the run and prints the report"
 	if m.stopping {
 		keys = warnStyle.Render("ending the run; q again aborts")
 	}
-	return []string{
-		"",
-		label("requests") + counts,
-		label("errors") + errors,
-		label("lag") + lag,
-		faintStyle.Render(keys),
+	lines := []string{"", label("requests") + counts, label("errors") + errors}
+	if !l.ClosedLoop {
+		lines = append(lines, label("lag")+lag(l))
 	}
+	return append(lines, faintStyle.Render(keys))
 }
+
+// lag is how late the client itself is against an open loop's schedule.
+func lag(l record.Live) string {
+	text := "–"
+	if l.Lag.N > 0 {
+		text = fmt.Sprintf("%s p99 over the %s", units.Duration(l.Lag.P99), lastSpan)
+	}
+	if l.Dropped > 0 {
+		text += warnStyle.Render("  dropped: the client was at its cap, or too late")
+	}
+	return text
+}
+
+// lastSpan names the time that percentiles are taken over.
+var lastSpan = fmt.Sprintf("last %.0f s", record.LiveSpan.Seconds())
 
 func label(s string) string { return faintStyle.Render(fmt.Sprintf("%-10s", s)) }
-
-// chart is one metric of a panel.
-type chart struct {
-	name   string
-	series *series
-	text   func(float64) string
-}
-
-// panels are the three groups of charts.
-func (m *model) panels() [][]chart {
-	c := &m.charts
-	percent := func(v float64) string { return fmt.Sprintf("%.0f %%", 100*v) }
-	return [][]chart{
-		{{"offered/s", &c.offered, units.Number}, {"completed/s", &c.completed, units.Number}, {"tokens/s", &c.tokens, units.Number}, {"in flight", &c.inFlight, units.Number}},
-		{{"ttft p50", &c.ttft50, units.Seconds}, {"ttft p99", &c.ttft99, units.Seconds}, {"tpot p50", &c.tpot50, units.Seconds}, {"tpot p99", &c.tpot99, units.Seconds}},
-		{{"queue", &c.queue, units.Number}, {"running", &c.running, units.Number}, {"KV usage", &c.kv, percent}},
-	}
-}
-
-// body is the panels, in one to three columns, exactly height lines.
-func (m model) body(height int) []string {
-	panels := m.panels()
-	var columns [][][]chart
-	switch {
-	case m.width >= threeColumns:
-		columns = [][][]chart{{panels[0]}, {panels[1]}, {panels[2]}}
-	case m.width >= twoColumns:
-		columns = [][][]chart{{panels[0], panels[2]}, {panels[1]}}
-	default:
-		columns = [][][]chart{panels}
-	}
-	width := (m.width - gutter*(len(columns)-1)) / len(columns)
-	lines := make([]string, height)
-	for i, column := range columns {
-		cells := drawColumn(column, width, height)
-		for row := range lines {
-			cell := ""
-			if row < len(cells) {
-				cell = cells[row]
-			}
-			lines[row] += cell
-			if i < len(columns)-1 {
-				lines[row] += strings.Repeat(" ", max(width-ansi.StringWidth(cell), 0)+gutter)
-			}
-		}
-	}
-	return lines
-}
-
-// drawColumn draws panels one below the other, a blank line before each, its
-// charts as high as the height allows.
-func drawColumn(panels [][]chart, width, height int) []string {
-	n := 0
-	for _, p := range panels {
-		n += len(p)
-	}
-	rows := min(max((height-len(panels))/n, 1), maxRows)
-	var lines []string
-	for _, panel := range panels {
-		lines = append(lines, "")
-		for _, c := range panel {
-			lines = append(lines, c.draw(width, rows)...)
-		}
-	}
-	return lines
-}
 
 // draw draws one chart: name and value beside the columns when it has one row,
 // above them when it has more.

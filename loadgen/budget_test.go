@@ -1,0 +1,94 @@
+package loadgen
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/llmctl/llmctl/loadgen/mock"
+)
+
+func TestBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBudget(10)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		start := time.Now()
+		for i, step := range []struct {
+			take  int
+			after time.Duration // when room for it is made
+			give  int
+			ok    bool
+		}{
+			{take: 25, ok: true}, // alone, however large
+			{take: 1, after: time.Second, give: 25, ok: true},
+			{take: 9, ok: true},
+			{take: 1, after: time.Second, give: 9, ok: true},
+			{take: 9, ok: false}, // nobody makes room
+		} {
+			if step.give > 0 {
+				time.AfterFunc(step.after, func() { b.give(step.give) })
+			}
+			began := time.Now()
+			if ok := b.take(ctx, step.take); ok != step.ok || ok && time.Since(began) != step.after {
+				t.Errorf("step %d: %v after %v", i, ok, time.Since(began))
+			}
+		}
+		if time.Since(start) != time.Minute {
+			t.Errorf("ended after %v", time.Since(start))
+		}
+	})
+}
+
+// TestBodiesAheadAreBounded: long prompts are not built by the hundred before
+// they are due, and all of them are sent.
+func TestBodiesAheadAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := Options{Endpoint: "http://localhost", Model: "m", Workload: fixed(t, constant(1), 500, 1), Requests: 100}
+		target, err := parseEndpoint(o.Endpoint)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		r := &runner{o: o, target: target, start: time.Now(), sending: ctx, ahead: newBudget(10_000)}
+		r.client = newClient(o, target, r.now)
+		jobs := r.build(true)
+		for sent := range 100 {
+			synctest.Wait()
+			left := min(100-sent, 10)
+			if n := len(jobs); n < min(2, left) || n > left {
+				t.Fatalf("%d bodies are ready after %d", n, sent)
+			}
+			j := <-jobs
+			if len(j.body) < 1000 {
+				t.Fatalf("a body of %d bytes", len(j.body))
+			}
+			r.ahead.give(len(j.body))
+		}
+		cancel()
+		if _, open := <-jobs; open {
+			t.Error("more jobs than requests")
+		}
+	})
+}
+
+// TestLastScrapeOutlivesTheCut: what the end of the drain cuts is requests; the
+// counters of the server are read once more after it.
+func TestLastScrapeOutlivesTheCut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := scripted(&mock.Script{Pieces: mock.Cut(c("a")).Pieces, End: mock.Hang})
+		server.Metrics = page
+		network := mock.NewNetwork()
+		defer network.Serve(server)()
+		o := inMemory(network, Options{Workload: fixed(t, closed(1), 8, 4), Duration: 2 * time.Second, Drain: time.Second})
+		o.MetricsInterval = time.Hour
+		result, err := Run(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := result.Run.Server; len(s) != 2 || s[0].At != 0 || s[1].At != 3*time.Second {
+			t.Errorf("samples %+v", s)
+		}
+	})
+}
