@@ -92,7 +92,7 @@ func (s *scraper) scrape(ctx context.Context) (ok bool) {
 	at := s.now()
 	sample, err := s.fetch(ctx)
 	if err == nil && servermetrics.Empty(sample) {
-		err = fmt.Errorf("%s has none of the metrics of a known inference server", s.url)
+		err = fmt.Errorf("%s has none of the metrics of a known inference server", publicURL(s.url))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,7 +117,7 @@ func (s *scraper) fetch(ctx context.Context) (record.ServerSample, error) {
 	}
 	defer func() { _ = response.Body.Close() }() // read to its end, or not wanted
 	if response.StatusCode != http.StatusOK {
-		return servermetrics.Unknown(), fmt.Errorf("%s answered %s", s.url, response.Status)
+		return servermetrics.Unknown(), fmt.Errorf("%s answered %s", publicURL(s.url), response.Status)
 	}
 	return servermetrics.Parse(io.LimitReader(response.Body, maxMetricsPage))
 }
