@@ -2,9 +2,11 @@ package loadgen
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"sync"
 	"time"
 
@@ -113,6 +115,9 @@ func (s *scraper) fetch(ctx context.Context) (record.ServerSample, error) {
 	request.Header = s.header
 	response, err := s.client.Do(request)
 	if err != nil {
+		if inner := (*url.Error)(nil); errors.As(err, &inner) { // it shows the query
+			err = fmt.Errorf("%s: %w", publicURL(s.url), inner.Err)
+		}
 		return servermetrics.Unknown(), err
 	}
 	defer func() { _ = response.Body.Close() }() // read to its end, or not wanted

@@ -134,6 +134,14 @@ func TestServerMetricsFail(t *testing.T) {
 			t.Errorf("%v, warnings %v", err, result.Run.Warnings)
 		}
 	})
+	t.Run("a page that nobody serves", func(t *testing.T) {
+		o := o
+		o.MetricsURL = "http://me:pass-word@127.0.0.1:1/?key=pass-word"
+		result, err := Run(t.Context(), o)
+		if err != nil || len(result.Run.Warnings) != 1 || strings.Contains(result.Run.Warnings[0].Text, "pass-word") {
+			t.Errorf("%v, warnings %v", err, result.Run.Warnings)
+		}
+	})
 	t.Run("no page where one might be", func(t *testing.T) {
 		server := httptest.NewServer(&mock.Server{Tokens: 1})
 		defer server.Close()
