@@ -2,9 +2,11 @@ package loadgen
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"sync"
 	"time"
 
@@ -92,7 +94,7 @@ func (s *scraper) scrape(ctx context.Context) (ok bool) {
 	at := s.now()
 	sample, err := s.fetch(ctx)
 	if err == nil && servermetrics.Empty(sample) {
-		err = fmt.Errorf("%s has none of the metrics of a known inference server", s.url)
+		err = fmt.Errorf("%s has none of the metrics of a known inference server", publicURL(s.url))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,11 +115,14 @@ func (s *scraper) fetch(ctx context.Context) (record.ServerSample, error) {
 	request.Header = s.header
 	response, err := s.client.Do(request)
 	if err != nil {
+		if inner := (*url.Error)(nil); errors.As(err, &inner) { // it shows the query
+			err = fmt.Errorf("%s: %w", publicURL(s.url), inner.Err)
+		}
 		return servermetrics.Unknown(), err
 	}
 	defer func() { _ = response.Body.Close() }() // read to its end, or not wanted
 	if response.StatusCode != http.StatusOK {
-		return servermetrics.Unknown(), fmt.Errorf("%s answered %s", s.url, response.Status)
+		return servermetrics.Unknown(), fmt.Errorf("%s answered %s", publicURL(s.url), response.Status)
 	}
 	return servermetrics.Parse(io.LimitReader(response.Body, maxMetricsPage))
 }

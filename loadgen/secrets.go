@@ -59,3 +59,13 @@ func redact(s string, secrets []string) string {
 	}
 	return s
 }
+
+// publicURL is a URL as it may be shown: without a password or a query.
+func publicURL(s string) string {
+	u, err := url.Parse(s)
+	if err != nil {
+		return redactURL(s)
+	}
+	u.RawQuery = ""
+	return u.Redacted()
+}

@@ -144,9 +144,17 @@ func TestServerMetricsFail(t *testing.T) {
 	}
 	t.Run("a page that the user named", func(t *testing.T) {
 		o := o
-		o.MetricsURL = ts.URL + "/v1/models"
+		o.MetricsURL = strings.Replace(ts.URL, "http://", "http://me:pass-word@", 1) + "/v1/models?key=pass-word"
 		result, err := Run(t.Context(), o)
-		if err != nil || len(result.Run.Warnings) != 1 || result.Run.Warnings[0].Code != "no_server_metrics" {
+		if err != nil || len(result.Run.Warnings) != 1 || result.Run.Warnings[0].Code != "no_server_metrics" || strings.Contains(result.Run.Warnings[0].Text, "pass-word") {
+			t.Errorf("%v, warnings %v", err, result.Run.Warnings)
+		}
+	})
+	t.Run("a page that nobody serves", func(t *testing.T) {
+		o := o
+		o.MetricsURL = "http://me:pass-word@127.0.0.1:1/?key=pass-word"
+		result, err := Run(t.Context(), o)
+		if err != nil || len(result.Run.Warnings) != 1 || strings.Contains(result.Run.Warnings[0].Text, "pass-word") {
 			t.Errorf("%v, warnings %v", err, result.Run.Warnings)
 		}
 	})

@@ -5,7 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/llmctl/llmctl/reports/record"
+	"github.com/llmctl/llmctl/internal/jsonscan"
+	"github.com/llmctl/llmctl/internal/optional"
 )
 
 // ErrNotChunk reports the data of an event that is neither a JSON object nor
@@ -39,7 +40,7 @@ type Chunk struct {
 // Usage is the server's count of tokens; each field is absent when the server
 // does not tell. Completion includes Reasoning, Prompt includes Cached.
 type Usage struct {
-	Prompt, Completion, Total, Cached, Reasoning record.Count
+	Prompt, Completion, Total, Cached, Reasoning optional.Count
 
 	Implausible bool // some field is a number that can not be a count, and absent
 }
@@ -52,21 +53,21 @@ func (c *Chunk) Output() bool { return c.Content || c.Reasoning || c.ToolCall }
 func (c *Chunk) Visible() bool { return c.Content || c.ToolCall }
 
 // AppendText appends the decoded visible text of the first choice.
-func (c *Chunk) AppendText(dst []byte) []byte { return appendUnquoted(dst, c.text) }
+func (c *Chunk) AppendText(dst []byte) []byte { return jsonscan.AppendUnquoted(dst, c.text) }
 
 // AppendReasoning appends the decoded reasoning text of the first choice. A
 // text that is sent both as reasoning_content and as reasoning counts once.
-func (c *Chunk) AppendReasoning(dst []byte) []byte { return appendUnquoted(dst, c.reasoning) }
+func (c *Chunk) AppendReasoning(dst []byte) []byte { return jsonscan.AppendUnquoted(dst, c.reasoning) }
 
 // FinishReason is the decoded finish reason, empty when there is none.
-func (c *Chunk) FinishReason() string { return string(appendUnquoted(nil, c.Finish)) }
+func (c *Chunk) FinishReason() string { return string(jsonscan.AppendUnquoted(nil, c.Finish)) }
 
 // ErrorMessage is what the server says went wrong: the message of the error
 // object, else the detail that FastAPI servers send, else its type.
 func (c *Chunk) ErrorMessage() string {
 	for _, text := range [][]byte{c.message, c.problem, c.kind} {
 		if len(text) > 0 {
-			return string(appendUnquoted(nil, text))
+			return string(jsonscan.AppendUnquoted(nil, text))
 		}
 	}
 	return ""
@@ -83,14 +84,14 @@ func (c *Chunk) Parse(data []byte) error {
 		c.Done = true
 		return nil
 	}
-	s := scanner{data: data}
-	if s.peek() != '{' {
+	s := jsonscan.New(data)
+	if s.Peek() != '{' {
 		return fmt.Errorf("%w: it begins with %q", ErrNotChunk, clip(data))
 	}
 	c.document(&s)
-	s.space()
-	if s.bad || s.pos != len(data) {
-		return fmt.Errorf("%w: bad JSON at byte %d of %d", ErrNotChunk, s.pos, len(data))
+	s.End()
+	if s.Bad() {
+		return fmt.Errorf("%w: bad JSON at byte %d of %d", ErrNotChunk, s.Pos(), len(data))
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/llmctl/llmctl/internal/openai"
-	"github.com/llmctl/llmctl/reports/record"
+	"github.com/llmctl/llmctl/internal/optional"
 )
 
 // view is what a test compares of a chunk.
@@ -53,15 +53,15 @@ var chunks = []struct {
 	{"null delta", `{"choices":[{"delta":null,"finish_reason":"stop"}]}`, view{Choices: 1, Finish: "stop"}},
 	{"null choices", `{"choices":null}`, view{}},
 	{"T27 usage without choices", `{"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":24,"total_tokens":31}}`,
-		view{Usage: openai.Usage{Prompt: record.Counted(7), Completion: record.Counted(24), Total: record.Counted(31)}}},
+		view{Usage: openai.Usage{Prompt: optional.Counted(7), Completion: optional.Counted(24), Total: optional.Counted(31)}}},
 	{"T30 usage details", `{"usage":{"completion_tokens":100,"prompt_tokens_details":{"cached_tokens":0},"completion_tokens_details":{"reasoning_tokens":60}}}`,
-		view{Usage: openai.Usage{Completion: record.Counted(100), Cached: record.Counted(0), Reasoning: record.Counted(60)}}},
-	{"negative count", `{"usage":{"prompt_tokens":7,"completion_tokens":-1}}`, view{Usage: openai.Usage{Prompt: record.Counted(7), Implausible: true}}},
-	{"largest count", `{"usage":{"prompt_tokens":2147483648}}`, view{Usage: openai.Usage{Prompt: record.Counted(1 << 31)}}},
+		view{Usage: openai.Usage{Completion: optional.Counted(100), Cached: optional.Counted(0), Reasoning: optional.Counted(60)}}},
+	{"negative count", `{"usage":{"prompt_tokens":7,"completion_tokens":-1}}`, view{Usage: openai.Usage{Prompt: optional.Counted(7), Implausible: true}}},
+	{"largest count", `{"usage":{"prompt_tokens":2147483648}}`, view{Usage: openai.Usage{Prompt: optional.Counted(1 << 31)}}},
 	{"count beyond any", `{"usage":{"prompt_tokens":2147483649,"prompt_tokens_details":{"cached_tokens":3}}}`,
-		view{Usage: openai.Usage{Cached: record.Counted(3), Implausible: true}}},
+		view{Usage: openai.Usage{Cached: optional.Counted(3), Implausible: true}}},
 	{"count of a type that is none", `{"usage":{"prompt_tokens":"7","completion_tokens":null}}`, view{}},
-	{"negative index is no usage", `{"choices":[{"index":-1}],"usage":{"prompt_tokens":7}}`, view{Choices: 1, Usage: openai.Usage{Prompt: record.Counted(7)}}},
+	{"negative index is no usage", `{"choices":[{"index":-1}],"usage":{"prompt_tokens":7}}`, view{Choices: 1, Usage: openai.Usage{Prompt: optional.Counted(7)}}},
 	{"usage that does not count", `{"usage":{"prompt_tokens":-1,"completion_tokens":1.5,"total_tokens":"7","prompt_tokens_details":null}}`, view{Usage: openai.Usage{Implausible: true}}},
 	{"null usage", `{"choices":[],"usage":null}`, view{}},
 	{"completions text", `{"choices":[{"index":0,"text":"hi","finish_reason":"length"}]}`, view{Choices: 1, Content: true, Text: "hi", Finish: "length"}},
@@ -155,7 +155,7 @@ func reference(doc map[string]any) (v view) {
 	v.Choices = len(choices)
 	for _, choice := range choices {
 		choice, _ := choice.(map[string]any)
-		first := count(choice["index"]) == 0 || count(choice["index"]) == record.Counted(0)
+		first := count(choice["index"]) == 0 || count(choice["index"]) == optional.Counted(0)
 		if text := str(choice["text"]); text != "" {
 			v.Content = true
 			if first {
@@ -215,13 +215,13 @@ func filled(v any) bool {
 	return false
 }
 
-func count(v any) record.Count {
+func count(v any) optional.Count {
 	number, _ := v.(json.Number)
 	n, err := number.Int64()
 	if err != nil || n < 0 || n > 1<<31 || strings.HasPrefix(number.String(), "-") {
 		return 0
 	}
-	return record.Counted(int(n))
+	return optional.Counted(int(n))
 }
 
 func TestParseDoesNotAllocate(t *testing.T) {

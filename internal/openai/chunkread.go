@@ -1,15 +1,18 @@
 package openai
 
-import "github.com/llmctl/llmctl/reports/record"
+import (
+	"github.com/llmctl/llmctl/internal/jsonscan"
+	"github.com/llmctl/llmctl/internal/optional"
+)
 
 // document reads the outermost object. Some servers send errors without an
 // error object around them: {"object": "error", "message": …} and
 // {"detail": …}.
-func (c *Chunk) document(s *scanner) {
+func (c *Chunk) document(s *jsonscan.Scanner) {
 	var flat, nested, nestedKind []byte
 	var failed, flatError bool
-	s.enter('{')
-	for key, ok := s.key(); ok; key, ok = s.key() {
+	s.Enter('{')
+	for key, ok := s.Key(); ok; key, ok = s.Key() {
 		switch string(key) {
 		case "choices":
 			c.Choices, c.Content, c.Reasoning, c.ToolCall, c.Role = 0, false, false, false, false
@@ -20,13 +23,13 @@ func (c *Chunk) document(s *scanner) {
 		case "error":
 			failed, nested, nestedKind = failure(s)
 		case "object":
-			flatError = string(s.text()) == "error"
+			flatError = string(s.Text()) == "error"
 		case "message":
-			flat = s.text()
+			flat = s.Text()
 		case "detail":
-			c.problem = s.text()
+			c.problem = s.Text()
 		default:
-			s.skip()
+			s.Skip()
 		}
 	}
 	c.Failed = failed || flatError
@@ -36,12 +39,12 @@ func (c *Chunk) document(s *scanner) {
 	}
 }
 
-func (c *Chunk) choices(s *scanner) {
-	if !s.enter('[') {
-		s.skip()
+func (c *Chunk) choices(s *jsonscan.Scanner) {
+	if !s.Enter('[') {
+		s.Skip()
 		return
 	}
-	for s.element() {
+	for s.Element() {
 		c.Choices++
 		c.choice(s)
 	}
@@ -49,29 +52,29 @@ func (c *Chunk) choices(s *scanner) {
 
 // choice adds what one choice carries. Its new part is called delta, message
 // when the answer is not streamed, and text in the completions API.
-func (c *Chunk) choice(s *scanner) {
-	if !s.enter('{') {
-		s.skip()
+func (c *Chunk) choice(s *jsonscan.Scanner) {
+	if !s.Enter('{') {
+		s.Skip()
 		return
 	}
 	var parts [2]delta
 	var text, finish []byte
 	index := 0
-	for key, ok := s.key(); ok; key, ok = s.key() {
+	for key, ok := s.Key(); ok; key, ok = s.Key() {
 		switch string(key) {
 		case "delta":
 			parts[0] = readDelta(s)
 		case "message":
 			parts[1] = readDelta(s)
 		case "text":
-			text = s.text()
+			text = s.Text()
 		case "finish_reason":
-			finish = s.text()
+			finish = s.Text()
 		case "index":
-			n, _ := s.integer().Value()
+			n, _ := s.Count().Value()
 			index = n
 		default:
-			s.skip()
+			s.Skip()
 		}
 	}
 	if len(finish) > 0 {
@@ -93,35 +96,35 @@ type delta struct {
 	contentParts, toolCall, role bool
 }
 
-func readDelta(s *scanner) (d delta) {
-	if !s.enter('{') {
-		s.skip()
+func readDelta(s *jsonscan.Scanner) (d delta) {
+	if !s.Enter('{') {
+		s.Skip()
 		return delta{}
 	}
 	var tools, function bool
-	for key, ok := s.key(); ok; key, ok = s.key() {
+	for key, ok := s.Key(); ok; key, ok = s.Key() {
 		switch string(key) {
 		case "content":
 			d.content, d.contentParts = nil, false
-			if s.peek() == '[' { // a list of typed parts
-				d.contentParts = s.filled()
+			if s.Peek() == '[' { // a list of typed parts
+				d.contentParts = s.Filled()
 			} else {
-				d.content = s.text()
+				d.content = s.Text()
 			}
 		case "refusal":
-			d.refusal = s.text()
+			d.refusal = s.Text()
 		case "reasoning_content":
-			d.reasoningContent = s.text()
+			d.reasoningContent = s.Text()
 		case "reasoning":
-			d.reasoning = s.text()
+			d.reasoning = s.Text()
 		case "tool_calls":
-			tools = s.filled()
+			tools = s.Filled()
 		case "function_call": // the form before tool_calls
-			function = s.filled()
+			function = s.Filled()
 		case "role":
-			d.role = len(s.text()) > 0
+			d.role = len(s.Text()) > 0
 		default:
-			s.skip()
+			s.Skip()
 		}
 	}
 	d.toolCall = tools || function
@@ -149,43 +152,43 @@ func (c *Chunk) add(d *delta, first bool) {
 	}
 }
 
-func usage(s *scanner) (u Usage) {
-	if !s.enter('{') {
-		s.skip()
+func usage(s *jsonscan.Scanner) (u Usage) {
+	if !s.Enter('{') {
+		s.Skip()
 		return Usage{}
 	}
-	s.odd = false
-	for key, ok := s.key(); ok; key, ok = s.key() {
+	s.ImpossibleCount() // forget what came before
+	for key, ok := s.Key(); ok; key, ok = s.Key() {
 		switch string(key) {
 		case "prompt_tokens":
-			u.Prompt = s.integer()
+			u.Prompt = s.Count()
 		case "completion_tokens":
-			u.Completion = s.integer()
+			u.Completion = s.Count()
 		case "total_tokens":
-			u.Total = s.integer()
+			u.Total = s.Count()
 		case "prompt_tokens_details":
 			u.Cached = member(s, "cached_tokens")
 		case "completion_tokens_details":
 			u.Reasoning = member(s, "reasoning_tokens")
 		default:
-			s.skip()
+			s.Skip()
 		}
 	}
-	u.Implausible = s.odd
+	u.Implausible = s.ImpossibleCount()
 	return u
 }
 
 // member reads one count of an object of counts.
-func member(s *scanner, name string) (n record.Count) {
-	if !s.enter('{') {
-		s.skip()
+func member(s *jsonscan.Scanner, name string) (n optional.Count) {
+	if !s.Enter('{') {
+		s.Skip()
 		return 0
 	}
-	for key, ok := s.key(); ok; key, ok = s.key() {
+	for key, ok := s.Key(); ok; key, ok = s.Key() {
 		if string(key) == name {
-			n = s.integer()
+			n = s.Count()
 		} else {
-			s.skip()
+			s.Skip()
 		}
 	}
 	return n
@@ -193,38 +196,35 @@ func member(s *scanner, name string) (n record.Count) {
 
 // failure reads the value of error. Servers that send null, "", {}, [] or false
 // mean that there is none.
-func failure(s *scanner) (failed bool, message, kind []byte) {
-	switch s.peek() {
+func failure(s *jsonscan.Scanner) (failed bool, message, kind []byte) {
+	switch s.Peek() {
 	case '{':
-		start := s.pos
-		failed = s.filled()
-		end := s.pos
-		if s.bad {
+		object := s.At(s.Pos())
+		failed = s.Filled()
+		if s.Bad() {
 			return failed, nil, nil
 		}
-		s.pos = start
-		s.enter('{')
-		for key, ok := s.key(); ok; key, ok = s.key() {
+		object.Enter('{')
+		for key, ok := object.Key(); ok; key, ok = object.Key() {
 			switch string(key) {
 			case "message":
-				message = s.text()
+				message = object.Text()
 			case "type":
-				kind = s.text()
+				kind = object.Text()
 			default:
-				s.skip()
+				object.Skip()
 			}
 		}
-		s.pos = end
 	case '[':
-		failed = s.filled()
+		failed = s.Filled()
 	case '"':
-		message = s.text()
+		message = s.Text()
 		failed = len(message) > 0
 	case 't':
-		s.skip()
+		s.Skip()
 		failed = true
 	default:
-		s.skip()
+		s.Skip()
 	}
 	return failed, message, kind
 }

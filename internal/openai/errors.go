@@ -19,10 +19,10 @@ func (e *Error) Error() string { return e.Message }
 
 // NewError returns an error object; empty param and code become null.
 func NewError(kind, message, param, code string) *Error {
-	return &Error{Message: message, Type: kind, Param: optional(param), Code: optional(code)}
+	return &Error{Message: message, Type: kind, Param: orNull(param), Code: orNull(code)}
 }
 
-func optional(s string) *string {
+func orNull(s string) *string {
 	if s == "" {
 		return nil
 	}

@@ -1,12 +1,15 @@
 package record
 
 import (
-	"encoding/json"
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
 	"strconv"
 	"time"
+	"unicode/utf8"
+
+	"github.com/llmctl/llmctl/internal/jsonscan"
 )
 
 // UnmarshalJSON reads one line of records.jsonl. Unknown fields are ignored, so
@@ -14,11 +17,13 @@ import (
 // without an outcome is not a record and is refused.
 func (r *Record) UnmarshalJSON(line []byte) error {
 	*r = Record{}
-	s := scanner{in: line}
-	err := s.object(func(key []byte) error { return r.field(&s, key) })
-	if err == nil {
-		err = s.end()
+	f := fields{jsonscan.New(line)}
+	f.Object()
+	for key, ok := f.Key(); ok; key, ok = f.Key() {
+		r.field(&f, key)
 	}
+	f.End()
+	err := f.Err()
 	if err == nil && r.Outcome == "" {
 		err = errors.New("no outcome")
 	}
@@ -31,186 +36,196 @@ func (r *Record) UnmarshalJSON(line []byte) error {
 // MarshalJSON implements json.Marshaler with AppendJSON.
 func (r *Record) MarshalJSON() ([]byte, error) { return r.AppendJSON(nil), nil }
 
-func (r *Record) field(s *scanner, key []byte) error {
+func (r *Record) field(f *fields, key []byte) {
 	switch string(key) {
 	case "id":
-		return s.integer(&r.ID)
+		f.integer(&r.ID)
 	case "tenant":
-		return s.text(&r.Tenant)
+		f.text(&r.Tenant)
 	case "class":
-		return s.text(&r.Class)
+		f.text(&r.Class)
 	case "session":
-		return s.integer(&r.Session)
+		f.integer(&r.Session)
 	case "turn":
-		return s.whole(&r.Turn)
+		f.whole(&r.Turn)
 	case "prefix_group":
-		return s.count(&r.PrefixGroup)
+		f.count(&r.PrefixGroup)
 	case "model":
-		return s.text(&r.Model)
+		f.text(&r.Model)
 	case "request_id":
-		return s.text(&r.RequestID)
+		f.text(&r.RequestID)
 	case "scheduled_s":
-		return s.moment(&r.Scheduled)
+		f.moment(&r.Scheduled)
 	case "sent_s":
-		return s.moment(&r.Sent)
+		f.moment(&r.Sent)
 	case "wrote_s":
-		return s.moment(&r.Wrote)
+		f.moment(&r.Wrote)
 	case "first_byte_s":
-		return s.moment(&r.FirstByte)
+		f.moment(&r.FirstByte)
 	case "first_s":
-		return s.moment(&r.First)
+		f.moment(&r.First)
 	case "first_visible_s":
-		return s.moment(&r.FirstVisible)
+		f.moment(&r.FirstVisible)
 	case "last_s":
-		return s.moment(&r.Last)
+		f.moment(&r.Last)
 	case "finished_s":
-		return s.moment(&r.Finished)
+		f.moment(&r.Finished)
 	case "closed_s":
-		return s.moment(&r.Closed)
+		f.moment(&r.Closed)
 	case "chunks":
-		return r.chunksField(s)
+		r.chunksField(f)
 	default:
-		return r.outcomeField(s, key)
+		r.outcomeField(f, key)
 	}
 }
 
-func (r *Record) outcomeField(s *scanner, key []byte) error {
+func (r *Record) outcomeField(f *fields, key []byte) {
 	switch string(key) {
 	case "asked_input_tokens":
-		return s.count(&r.AskedInput)
+		f.count(&r.AskedInput)
 	case "asked_output_tokens":
-		return s.count(&r.AskedOutput)
+		f.count(&r.AskedOutput)
 	case "input_tokens":
-		return s.count(&r.Input)
+		f.count(&r.Input)
 	case "cached_tokens":
-		return s.count(&r.Cached)
+		f.count(&r.Cached)
 	case "output_tokens":
-		return s.count(&r.Output)
+		f.count(&r.Output)
 	case "tokens_source":
-		return s.text((*string)(&r.TokensSource))
+		f.text((*string)(&r.TokensSource))
 	case "short_output":
-		return s.boolean(&r.ShortOutput)
+		f.boolean(&r.ShortOutput)
 	case "usage_implausible":
-		return s.boolean(&r.UsageImplausible)
+		f.boolean(&r.UsageImplausible)
 	case "outcome":
-		return s.text((*string)(&r.Outcome))
+		f.text((*string)(&r.Outcome))
 	case "failure":
-		return s.text((*string)(&r.Failure))
+		f.text((*string)(&r.Failure))
 	case "detail":
-		return s.text(&r.Detail)
+		f.text(&r.Detail)
 	case "attempts":
-		return s.whole(&r.Attempts)
+		f.whole(&r.Attempts)
 	case "http_status":
-		return s.whole(&r.HTTPStatus)
+		f.whole(&r.HTTPStatus)
 	case "finish_reason":
-		return s.text(&r.FinishReason)
+		f.text(&r.FinishReason)
 	default:
-		_, err := s.value()
-		return err
+		f.Skip()
 	}
 }
 
-func (r *Record) chunksField(s *scanner) error {
-	r.Chunks = nil
+func (r *Record) chunksField(f *fields) {
 	var m MeasuredChunks
 	counted := false
-	err := s.array(func() error {
-		at, tokens, err := s.chunk()
+	f.Array()
+	for f.Element() {
+		at, tokens := f.chunk()
 		m.Times = append(m.Times, at)
 		m.Tokens = append(m.Tokens, tokens)
 		counted = counted || tokens >= 0
-		return err
-	})
-	if err != nil || len(m.Times) == 0 {
-		return err
+	}
+	r.Chunks = nil
+	if len(m.Times) == 0 {
+		return
 	}
 	if !counted {
 		m.Tokens = nil
 	}
 	r.Chunks = &m
-	return nil
 }
+
+// fields reads the values of a record. A value of another kind, or beyond its
+// range, is a mistake.
+type fields struct{ jsonscan.Scanner }
 
 // chunk reads [moment] or [moment, tokens]; tokens is −1 when it is missing.
 // Members beyond the second are ignored.
-func (s *scanner) chunk() (at time.Duration, tokens int32, err error) {
+func (f *fields) chunk() (at time.Duration, tokens int32) {
 	tokens = -1
 	member := 0
-	err = s.array(func() error {
-		text, err := s.number()
-		if err != nil {
-			return err
-		}
+	f.Array()
+	for ; f.Element(); member++ {
 		switch member {
 		case 0:
-			at, err = parseSeconds(text)
+			at = f.seconds()
 		case 1:
 			var n int64
-			n, err = parseInteger(text)
-			if err == nil && (n < 0 || n > math.MaxInt32) {
-				err = fmt.Errorf("token count %d is out of range", n)
+			f.integer(&n)
+			if n < 0 || n > math.MaxInt32 {
+				f.Fail(fmt.Errorf("token count %d is out of range", n))
 			}
 			tokens = int32(n)
+		default:
+			f.Skip()
 		}
-		member++
-		return err
-	})
-	if err == nil && member == 0 {
-		err = errors.New("empty chunk")
 	}
-	return at, tokens, err
+	if member == 0 {
+		f.Fail(errors.New("empty chunk"))
+	}
+	return at, tokens
 }
 
-func (s *scanner) integer(v *int64) error {
-	text, err := s.number()
-	if err == nil {
-		*v, err = parseInteger(text)
+func (f *fields) integer(v *int64) {
+	text := f.Number()
+	if f.Bad() {
+		return
 	}
-	return err
+	n, err := parseInteger(text)
+	if err != nil {
+		f.Fail(err)
+	}
+	*v = n
 }
 
-func (s *scanner) whole(v *int) error {
+func (f *fields) whole(v *int) {
 	var n int64
-	err := s.integer(&n)
+	f.integer(&n)
 	*v = int(n)
-	return err
 }
 
-func (s *scanner) count(c *Count) error {
+func (f *fields) count(c *Count) {
 	var n int64
-	if err := s.integer(&n); err != nil {
-		return err
-	}
+	f.integer(&n)
 	if n < 0 || n == math.MaxInt64 {
-		return fmt.Errorf("count %d is out of range", n)
+		f.Fail(fmt.Errorf("count %d is out of range", n))
+		return
 	}
 	*c = Counted(int(n))
-	return nil
 }
 
-func (s *scanner) moment(m *Moment) error {
-	text, err := s.number()
-	if err != nil {
-		return err
+func (f *fields) seconds() time.Duration {
+	text := f.Number()
+	if f.Bad() {
+		return 0
 	}
 	d, err := parseSeconds(text)
-	if d == math.MaxInt64 {
-		return fmt.Errorf("moment %s is out of range", text)
+	if err != nil {
+		f.Fail(err)
 	}
-	*m = At(d)
-	return err
+	return d
 }
 
-func (s *scanner) text(v *string) error {
-	raw, plain, err := s.quoted()
-	if err != nil {
-		return err
+func (f *fields) moment(m *Moment) {
+	d := f.seconds()
+	if d == math.MaxInt64 {
+		f.Fail(errors.New("moment out of range"))
+		return
 	}
-	if plain {
-		*v = intern(raw[1 : len(raw)-1])
-		return nil
+	*m = At(d)
+}
+
+func (f *fields) boolean(v *bool) { *v = f.Bool() }
+
+func (f *fields) text(v *string) {
+	raw := f.String()
+	if f.Bad() {
+		return
 	}
-	return json.Unmarshal(raw, v)
+	if bytes.IndexByte(raw, '\\') >= 0 || !utf8.Valid(raw) {
+		*v = string(jsonscan.AppendUnquoted(nil, raw))
+		return
+	}
+	*v = intern(raw)
 }
 
 // intern spares an allocation for the words that most records contain.

@@ -1,6 +1,10 @@
 package record
 
-import "time"
+import (
+	"time"
+
+	"github.com/llmctl/llmctl/internal/optional"
+)
 
 // Moment is a time since the start of the run, in nanoseconds, or absent. The
 // zero Moment is absent, so that a measurement that was never taken can not be
@@ -39,18 +43,7 @@ func (m Moment) Sub(earlier Moment) (d time.Duration, ok bool) {
 
 // Count is a number of things, or absent. The zero Count is absent; Counted(0)
 // is a measured zero.
-type Count int64
+type Count = optional.Count
 
 // Counted returns n as a known Count. n must not be negative.
-func Counted(n int) Count { return Count(n) + 1 }
-
-// Known reports whether the count was measured.
-func (c Count) Known() bool { return c != 0 }
-
-// Value returns the count; ok is false when it is absent.
-func (c Count) Value() (n int, ok bool) {
-	if c == 0 {
-		return 0, false
-	}
-	return int(c - 1), true
-}
+func Counted(n int) Count { return optional.Counted(n) }

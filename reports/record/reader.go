@@ -14,6 +14,8 @@ import (
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/llmctl/llmctl/internal/jsonscan"
 )
 
 // maxLine bounds one line of a records file: a response of a million chunks.
@@ -88,21 +90,25 @@ func (s *Saved) parseRun(text []byte) error {
 
 // withoutFacts copies the object in text without its member "facts", in order.
 func withoutFacts(w *bytes.Buffer, text []byte) error {
-	in := scanner{in: text}
+	in := jsonscan.New(text)
 	w.WriteByte('{')
-	err := in.object(func(key []byte) error {
-		value, err := in.value()
-		if err != nil || string(key) == "facts" {
-			return err
+	in.Object()
+	for key, ok := in.Key(); ok; key, ok = in.Key() {
+		value := in.Value()
+		if in.Bad() || string(key) == "facts" {
+			continue
 		}
 		if w.Len() > 1 {
 			w.WriteByte(',')
 		}
-		fmt.Fprintf(w, `"%s":`, key)
-		return json.Compact(w, value)
-	})
+		name, _ := json.Marshal(string(key)) // a string always marshals
+		w.Write(append(name, ':'))
+		if err := json.Compact(w, value); err != nil {
+			return err
+		}
+	}
 	w.WriteByte('}')
-	return err
+	return in.Err()
 }
 
 func checkSchema(schema string) error {
