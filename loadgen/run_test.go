@@ -103,7 +103,7 @@ func TestSlotsAreIndependent(t *testing.T) {
 		}
 		return nil
 	}
-	virtual(t, server, Options{Workload: fixed(t, closed(4), 8, 1), Duration: 5 * time.Second}, func(result *Result) {
+	virtual(t, server, Options{Workload: fixed(t, closed(4), 8, 1), Duration: 4950 * ms}, func(result *Result) {
 		if want := 1 + 3*50; len(result.Records) != want {
 			t.Errorf("%d requests, want %d", len(result.Records), want)
 		}

@@ -94,7 +94,8 @@ func (r *Report) Verdict() Verdict {
 func (r *Report) damage() string {
 	killed := slices.ContainsFunc(r.Warnings, func(w record.Warning) bool { return w.Code == record.Unfinished })
 	for _, w := range r.Warnings {
-		if w.Damage() && !(killed && w.Code == record.RecordsTruncated) {
+		expected := killed && w.Code == record.RecordsTruncated
+		if w.Damage() && !expected {
 			return "damaged: " + w.Text
 		}
 	}
