@@ -79,7 +79,6 @@ func TestNoFP8WhereThereIsNone(t *testing.T) {
 // TestEveryDefaultIsListed names defaults that depend on what was said.
 func TestEveryDefaultIsListed(t *testing.T) {
 	second := profiles.SLO{TTFT: time.Second}
-	fixed := profiles.Distribution{Kind: profiles.Fixed, Mean: 100}
 	for _, tc := range []struct {
 		name   string
 		change func(*Request)
@@ -95,9 +94,9 @@ func TestEveryDefaultIsListed(t *testing.T) {
 			r.Scenario.SLO = []profiles.SLO{second, {TPOT: time.Second, Attainment: 0.999}}
 		}, "--slo", ""},
 		{"no SLO", nil, "--slo", "ttft=500ms,tpot=50ms,attainment=0.99"},
-		{"own prompts share nothing", func(r *Request) { r.Scenario.Workload.Input = fixed }, "--prefix", "none"},
+		{"own prompts share nothing", func(r *Request) { r.Scenario.Workload.Input = fixed(100) }, "--prefix", "none"},
 		{"own prompts said to share nothing", func(r *Request) {
-			r.Scenario.Workload.Input, r.Scenario.Workload.Prefix = fixed, profiles.Prefix{None: true}
+			r.Scenario.Workload.Input, r.Scenario.Workload.Prefix = fixed(100), profiles.Prefix{None: true}
 		}, "--prefix", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -51,7 +51,7 @@ func (s *situation) sloReason(r replica, bound string) string {
 		case "TPOT":
 			c.got = idle.tpotQuantile(r, q)
 		default:
-			c.got = idle.e2eQuantile(r, q)
+			c.got = idle.latency(r).quantile(q)
 		}
 		if c.got > c.bound {
 			times += fmt.Sprintf("; %s p%g is %s against %s", c.name, q*100, units.Seconds(c.got), units.Seconds(c.bound))
