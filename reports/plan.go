@@ -153,6 +153,9 @@ func writeDerivation(b *strings.Builder, p *sizing.Plan) {
 		if d.Substituted != "" {
 			paragraph(b, "    = ", d.Substituted)
 		}
+		if d.Note != "" {
+			paragraph(b, "    by: ", d.Note)
+		}
 		paragraph(b, "    = ", quantity(d.Value, d.Unit))
 		paragraph(b, "    source: ", d.Source)
 	}

@@ -47,6 +47,8 @@ type state struct {
 	full   bool // the batch does not fit with its fluctuation
 
 	own      []weighted // time to first token without queueing, per input point
+	service  float64    // E[S], the time that a prompt takes up
+	square   float64    // E[S²]
 	busy     float64    // ρ
 	waitMean float64    // of those that wait
 	workMean float64    // w
@@ -110,21 +112,23 @@ func (r replica) decodeStep(n float64) cost.Step {
 	return cost.StepTime(r.facts, r.device, r.constants, cost.Batch{Decode: []cost.Decode{{Sequences: max(1, n), Context: r.mix.context()}}})
 }
 
+// budget is how many tokens of prompts a step takes beside its decodes.
+func (r replica) budget(s state) float64 { return max(1, r.batched-s.batch) }
+
 // queuePrompts fills in the queue for prefill.
 func (s *state) queuePrompts(r replica) {
-	budget := max(1, r.batched-s.batch)
-	service, square := 0.0, 0.0
+	budget := r.budget(*s)
 	s.own = make([]weighted, len(r.mix.inputs))
 	for i, p := range r.mix.inputs {
 		w, tokens := r.work[i], p.tokens-p.cached
 		occupied := w + s.decode.Seconds*tokens/budget
-		service += p.weight * occupied
-		square += p.weight * occupied * occupied
+		s.service += p.weight * occupied
+		s.square += p.weight * occupied * occupied
 		s.own[i] = weighted{p.weight, s.decode.Seconds/2 + w + s.decode.Seconds*math.Ceil(tokens/budget)}
 	}
-	s.busy = s.rate * service
+	s.busy = s.rate * s.service
 	if s.busy < 1 {
-		s.waitMean = square / (2 * service * (1 - s.busy))
+		s.waitMean = s.square / (2 * s.service * (1 - s.busy))
 	}
 }
 

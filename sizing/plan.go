@@ -126,11 +126,17 @@ type Fleet struct {
 	USDPer1M     float64 `json:"usd_per_1m_total_tokens,omitempty"`
 }
 
-// Derivation is how one number was reached, fit to be read aloud.
+// Derivation is how one number was reached, fit to be read aloud. Substituted is
+// the formula with its numbers, as arithmetic that gives Value within the
+// rounding of what it shows: + − × ÷ √ ( ) ⌈ ⌉ ⌊ ⌋ min and max of numbers with
+// units, of which those with a decimal point and four or more significant digits
+// are rounded. It is empty where the number comes from a search, a mean over many
+// points or a setting; Note then says which.
 type Derivation struct {
 	Name        string  `json:"name"`
 	Formula     string  `json:"formula"`
-	Substituted string  `json:"substituted"`
+	Substituted string  `json:"substituted,omitempty"`
+	Note        string  `json:"note,omitempty"`
 	Value       float64 `json:"value"`
 	Unit        string  `json:"unit"`
 	Source      string  `json:"source"`
