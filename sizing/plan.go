@@ -114,7 +114,8 @@ type ModelError struct {
 	Source   string  `json:"source"`
 }
 
-// Fleet is what to buy.
+// Fleet is what to buy. The prices of a million tokens each divide the whole bill
+// by one kind of tokens, and must not be added.
 type Fleet struct {
 	Replicas     int     `json:"replicas"`
 	Accelerators int     `json:"accelerators"`
