@@ -20,6 +20,7 @@ type Accelerator struct {
 	MemorySource       string  // "log" or "catalogue"
 	BandwidthBytesPerS float64 // memory bandwidth
 	BF16FlopsPerS      float64 // dense bf16/fp16 tensor rate; 0 when unknown
+	FP16Only           bool    // the 16-bit rate is fp16's, there is no bf16
 	FP8FlopsPerS       float64 // 0 when the device has none
 	FP4FlopsPerS       float64
 	LinkBytesPerS      float64 // to a neighbour, one direction; 0 when unknown
@@ -41,6 +42,7 @@ type acceleratorEntry struct {
 	Memory      string  `yaml:"memory,omitempty"`
 	Bandwidth   float64 `yaml:"bandwidth_gb_per_s"`
 	BF16        float64 `yaml:"bf16_tflops,omitempty"`
+	FP16Only    bool    `yaml:"fp16_only,omitempty"`
 	FP8         float64 `yaml:"fp8_tflops,omitempty"`
 	FP4         float64 `yaml:"fp4_tflops,omitempty"`
 	LinkRate    float64 `yaml:"link_gb_per_s,omitempty"`
@@ -122,7 +124,7 @@ func ParseAccelerator(data []byte) (*Accelerator, error) {
 func (a Accelerator) MarshalYAML() (any, error) {
 	return acceleratorEntry{
 		Key: a.Name, Title: a.Title, MemoryBytes: a.MemoryBytes, Memory: a.MemorySource,
-		Bandwidth: a.BandwidthBytesPerS / 1e9, BF16: a.BF16FlopsPerS / 1e12, FP8: a.FP8FlopsPerS / 1e12, FP4: a.FP4FlopsPerS / 1e12,
+		Bandwidth: a.BandwidthBytesPerS / 1e9, BF16: a.BF16FlopsPerS / 1e12, FP16Only: a.FP16Only, FP8: a.FP8FlopsPerS / 1e12, FP4: a.FP4FlopsPerS / 1e12,
 		LinkRate: a.LinkBytesPerS / 1e9, Link: a.Link, Power: a.PowerWatts,
 		USDPerHour: a.USDPerHour, PriceSource: a.PriceSource, PriceDate: a.PriceDate, Source: a.Source, Notes: a.Notes,
 	}, nil
@@ -131,7 +133,7 @@ func (a Accelerator) MarshalYAML() (any, error) {
 func (e acceleratorEntry) accelerator() *Accelerator {
 	return &Accelerator{
 		Name: e.Key, Title: e.Title, MemoryBytes: e.MemoryBytes, MemorySource: e.Memory,
-		BandwidthBytesPerS: e.Bandwidth * 1e9, BF16FlopsPerS: e.BF16 * 1e12, FP8FlopsPerS: e.FP8 * 1e12, FP4FlopsPerS: e.FP4 * 1e12,
+		BandwidthBytesPerS: e.Bandwidth * 1e9, BF16FlopsPerS: e.BF16 * 1e12, FP16Only: e.FP16Only, FP8FlopsPerS: e.FP8 * 1e12, FP4FlopsPerS: e.FP4 * 1e12,
 		LinkBytesPerS: e.LinkRate * 1e9, Link: e.Link, PowerWatts: e.Power,
 		USDPerHour: e.USDPerHour, PriceSource: e.PriceSource, PriceDate: e.PriceDate, Source: e.Source, Notes: e.Notes,
 	}

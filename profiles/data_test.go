@@ -1,6 +1,10 @@
 package profiles
 
-import "testing"
+import (
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
 
 func TestEmbeddedDataLoads(t *testing.T) {
 	for _, name := range ModelNames() {
@@ -12,6 +16,19 @@ func TestEmbeddedDataLoads(t *testing.T) {
 		a, err := LoadAccelerator(name)
 		if err != nil || a.MemoryBytes == 0 || a.BandwidthBytesPerS == 0 || a.Source == "" {
 			t.Errorf("%s: %+v, %v", name, a, err)
+		}
+	}
+	for _, name := range []string{"t4-16gb", "v100-sxm-32gb"} {
+		a, err := LoadAccelerator(name)
+		if err != nil || !a.FP16Only {
+			t.Fatalf("%s is not known to have no bf16: %v", name, err)
+		}
+		text, err := yaml.Marshal(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := ParseAccelerator(text); err != nil || *again != *a {
+			t.Errorf("%s reads back as %+v, %v", name, again, err)
 		}
 	}
 	for _, name := range EngineNames() {

@@ -24,6 +24,18 @@ func TestSuggest(t *testing.T) {
 	}
 }
 
+func TestDidYouMean(t *testing.T) {
+	known := []string{"bf16", "fp16"}
+	for name, want := range map[string]string{"bf61": `, did you mean "bf16"?`, "FP16x": `, did you mean "fp16"?`, "quarter": "", "": ""} {
+		if got := DidYouMean(name, known); got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+	if got := unknown("dtype", "quarter", known, "expected one of two").Error(); got != `unknown dtype "quarter", expected one of two` {
+		t.Error(got)
+	}
+}
+
 func TestParseDistribution(t *testing.T) {
 	for text, want := range map[string]Distribution{
 		"2048":                        {Kind: Fixed, Mean: 2048},

@@ -1,6 +1,7 @@
 package profiles
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -27,12 +28,20 @@ func Suggest(name string, known []string) string {
 	return ""
 }
 
-// unknown words the error for a name that is not among known.
-func unknown(kind, name string, known []string, hint string) error {
-	if near := Suggest(name, known); near != "" {
-		return fmt.Errorf("unknown %s %q, did you mean %q?", kind, name, near)
+// DidYouMean is the end of an error about a name that is not among known:
+// `, did you mean "bf16"?`, or "" when no known name is near.
+func DidYouMean(name string, known []string) string {
+	near := Suggest(name, known)
+	if near == "" {
+		return ""
 	}
-	return fmt.Errorf("unknown %s %q, %s", kind, name, hint)
+	return fmt.Sprintf(", did you mean %q?", near)
+}
+
+// unknown words the error for a name that is not among known; the hint stands
+// in for a near name when there is none.
+func unknown(kind, name string, known []string, hint string) error {
+	return fmt.Errorf("unknown %s %q%s", kind, name, cmp.Or(DidYouMean(name, known), ", "+hint))
 }
 
 // editDistance is the Levenshtein distance with transpositions of neighbours

@@ -87,7 +87,7 @@ func writeMemory(b *strings.Builder, p *sizing.Plan) {
 	}
 	row("= KV pool", m.KVCacheBytes, note)
 	row("KV of one token", p.Model.KVBytesPerToken, in.KVDType+", all accelerators of a replica")
-	row("KV of the longest", p.Model.KVBytesOfLongestRequest, fmt.Sprintf("request: %s tokens", units.Count(int64(in.MaxModelLen))))
+	row("KV of one request", p.Model.KVBytesOfLongestRequest, fmt.Sprintf("of %s tokens, the longest", units.Count(int64(in.MaxModelLen))))
 	writeTable(b, t)
 	if m.KVCacheBlocks > 0 {
 		paragraph(b, "  ", fmt.Sprintf("At once: %s requests of the longest kind, or %s of the workload on average (%s tokens in, %s out, %.0f%% prefix hits).",
@@ -152,6 +152,9 @@ func writeDerivation(b *strings.Builder, p *sizing.Plan) {
 		paragraph(b, "    = ", d.Formula)
 		if d.Substituted != "" {
 			paragraph(b, "    = ", d.Substituted)
+		}
+		if d.Note != "" {
+			paragraph(b, "    by: ", d.Note)
 		}
 		paragraph(b, "    = ", quantity(d.Value, d.Unit))
 		paragraph(b, "    source: ", d.Source)

@@ -145,7 +145,7 @@ func (s *situation) relaxed(r replica) (rate float64, bound string) {
 	}{
 		{"TTFT", &l.ttft, idle.ttftQuantile(l.quantile)},
 		{"TPOT", &l.tpot, idle.tpotQuantile(r, l.quantile)},
-		{"E2E", &l.e2e, idle.e2eQuantile(r, l.quantile)},
+		{"E2E", &l.e2e, idle.latency(r).quantile(l.quantile)},
 	} {
 		if *c.bound > 0 && c.best > *c.bound {
 			s.warn("default-slo", "the default %s bound of %s can not hold here: a lone request takes %s at p%g; the plan leaves it out",
@@ -159,11 +159,12 @@ func (s *situation) relaxed(r replica) (rate float64, bound string) {
 
 func performance(r replica, l load, maxRate float64, bound string) *Performance {
 	s := l.operating
+	whole := s.latency(r)
 	return &Performance{
 		RPS:              l.rate,
 		TTFT:             Quantiles{s.ttft(), s.ttftQuantile(0.5), s.ttftQuantile(0.99)},
 		TPOT:             Quantiles{s.step, s.tpotQuantile(r, 0.5), s.tpotQuantile(r, 0.99)},
-		E2E:              Quantiles{s.e2e(r), s.e2eQuantile(r, 0.5), s.e2eQuantile(r, 0.99)},
+		E2E:              Quantiles{s.e2e(r), whole.quantile(0.5), whole.quantile(0.99)},
 		Batch:            s.batch * math.Max(1, float64(r.facts.Pipeline)),
 		PrefillTokensPS:  l.rate * (r.mix.input - r.mix.cached),
 		OutputTokensPS:   l.rate * r.mix.output,

@@ -31,6 +31,7 @@ type kvKind struct {
 	window int
 	bytes  int64 // per token and layer
 	layers int
+	like   profiles.Attention // one of the layers
 }
 
 // newLayout groups the layers of the fullest pipeline stage.
@@ -78,7 +79,7 @@ layers:
 				continue layers
 			}
 		}
-		kinds = append(kinds, kvKind{a.Kind, a.Window, bytes, 1})
+		kinds = append(kinds, kvKind{a.Kind, a.Window, bytes, 1, a})
 	}
 	for i := range kinds {
 		kinds[i].layers = (kinds[i].layers + pipeline - 1) / pipeline
@@ -139,11 +140,16 @@ func (l layout) tokens(rule profiles.TokenRule, blocks int64, maxModelLen, batch
 	if rule == profiles.TokensByConcurrency {
 		return int64(l.maxConcurrency(blocks, maxModelLen, batchedTokens) * float64(maxModelLen))
 	}
+	return blocks / int64(len(l.groups)) * int64(l.smallestBlock())
+}
+
+// smallestBlock is the fewest tokens that a block of any group holds.
+func (l layout) smallestBlock() int {
 	smallest := l.groups[0].blockTokens
 	for _, g := range l.groups {
 		smallest = min(smallest, g.blockTokens)
 	}
-	return blocks / int64(len(l.groups)) * int64(smallest)
+	return smallest
 }
 
 // longest is the longest request that fits alone, at most limit tokens.

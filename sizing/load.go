@@ -2,12 +2,10 @@ package sizing
 
 import (
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/mathext"
 
 	"github.com/llmctl/llmctl/profiles"
-	"github.com/llmctl/llmctl/reports/stats"
 	"github.com/llmctl/llmctl/sizing/cost"
 )
 
@@ -48,11 +46,13 @@ type state struct {
 	stable bool
 	full   bool // the batch does not fit with its fluctuation
 
-	own      []float64 // time to first token without queueing, per input point
-	busy     float64   // ρ
-	waitMean float64   // of those that wait
-	workMean float64   // w
-	workVar  float64   // E[w²]
+	own      []weighted // time to first token without queueing, per input point
+	service  float64    // E[S], the time that a prompt takes up
+	square   float64    // E[S²]
+	busy     float64    // ρ
+	waitMean float64    // of those that wait
+	workMean float64    // w
+	workVar  float64    // E[w²]
 }
 
 // spread is how many standard deviations above the mean the batch must fit:
@@ -64,9 +64,10 @@ func (r replica) at(rate float64) state {
 	pipeline := float64(r.facts.Pipeline)
 	s := state{rate: rate / pipeline}
 	capacity := r.capacity / pipeline
-	for _, w := range r.work {
-		s.workMean += w / inputPoints
-		s.workVar += w * w / inputPoints
+	for i, w := range r.work {
+		share := r.mix.inputs[i].weight
+		s.workMean += share * w
+		s.workVar += share * w * w
 	}
 	if s.rate*s.workMean >= 1 {
 		return s
@@ -111,31 +112,38 @@ func (r replica) decodeStep(n float64) cost.Step {
 	return cost.StepTime(r.facts, r.device, r.constants, cost.Batch{Decode: []cost.Decode{{Sequences: max(1, n), Context: r.mix.context()}}})
 }
 
+// budget is how many tokens of prompts a step takes beside its decodes.
+func (r replica) budget(s state) float64 { return max(1, r.batched-s.batch) }
+
 // queuePrompts fills in the queue for prefill.
 func (s *state) queuePrompts(r replica) {
-	budget := max(1, r.batched-s.batch)
-	service, square := 0.0, 0.0
-	s.own = make([]float64, len(r.mix.inputs))
+	budget := r.budget(*s)
+	s.own = make([]weighted, len(r.mix.inputs))
 	for i, p := range r.mix.inputs {
 		w, tokens := r.work[i], p.tokens-p.cached
 		occupied := w + s.decode.Seconds*tokens/budget
-		service += occupied / inputPoints
-		square += occupied * occupied / inputPoints
-		s.own[i] = s.decode.Seconds/2 + w + s.decode.Seconds*math.Ceil(tokens/budget)
+		s.service += p.weight * occupied
+		s.square += p.weight * occupied * occupied
+		s.own[i] = weighted{p.weight, s.decode.Seconds/2 + w + s.decode.Seconds*math.Ceil(tokens/budget)}
 	}
-	s.busy = s.rate * service
+	s.busy = s.rate * s.service
 	if s.busy < 1 {
-		s.waitMean = square / (2 * service * (1 - s.busy))
+		s.waitMean = s.square / (2 * s.service * (1 - s.busy))
 	}
+}
+
+// ownMean is the mean time to first token without queueing.
+func (s state) ownMean() float64 {
+	sum := 0.0
+	for _, own := range s.own {
+		sum += own.weight * own.value
+	}
+	return sum
 }
 
 // ttft returns the mean time to first token.
 func (s state) ttft() float64 {
-	sum := 0.0
-	for _, t := range s.own {
-		sum += t / float64(len(s.own))
-	}
-	return sum + s.busy*s.waitMean
+	return s.ownMean() + s.busy*s.waitMean
 }
 
 // ttftQuantile inverts the distribution: the mixture over prompt lengths of
@@ -144,17 +152,22 @@ func (s state) ttftQuantile(p float64) float64 {
 	below := func(t float64) float64 {
 		sum := 0.0
 		for _, own := range s.own {
-			if t >= own {
-				sum += 1 - s.busy*math.Exp(-(t-own)/max(s.waitMean, 1e-12))
+			if t >= own.value {
+				sum += own.weight * (1 - s.busy*math.Exp(-(t-own.value)/max(s.waitMean, 1e-12)))
 			}
 		}
-		return sum / float64(len(s.own))
+		return sum
 	}
-	low, high := 0.0, s.own[len(s.own)-1]
+	return invert(below, p, s.own[len(s.own)-1].value)
+}
+
+// invert finds where a distribution reaches p, from a first guess.
+func invert(below func(float64) float64, p, guess float64) float64 {
+	low, high := 0.0, guess
 	for below(high) < p && high < 1e6 {
-		high *= 2
+		low, high = high, high*2
 	}
-	for range 50 {
+	for high-low > 1e-8*high {
 		middle := (low + high) / 2
 		if below(middle) < p {
 			low = middle
@@ -163,39 +176,4 @@ func (s state) ttftQuantile(p float64) float64 {
 		}
 	}
 	return high
-}
-
-// tpotQuantile takes the two ways in which the luck of a request differs, as
-// independent normal deviations: the batch that it met (Poisson, so its
-// deviation is √B) and the prompts that arrived during its life (a compound
-// Poisson sum over the median output's duration, spread over its tokens).
-func (s state) tpotQuantile(r replica, p float64) float64 {
-	z := mathext.NormalQuantile(p)
-	if z <= 0 {
-		return s.step
-	}
-	larger := r.decodeStep(s.batch+z*math.Sqrt(s.batch)).Seconds / (1 - s.rate*s.workMean)
-	output := max(2, r.mix.medianOutput)
-	prompts := z * math.Sqrt(s.rate*output*s.step*s.workVar) / output
-	return s.step + math.Hypot(max(0, larger-s.step), prompts)
-}
-
-// e2e is the mean end-to-end latency.
-func (s state) e2e(r replica) float64 { return s.ttft() + s.step*(r.mix.output-1) }
-
-// e2eQuantile takes the first token's time and the number of tokens as
-// independent.
-func (s state) e2eQuantile(r replica, p float64) float64 {
-	firsts := make([]float64, 0, 32)
-	for i := range cap(firsts) {
-		firsts = append(firsts, s.ttftQuantile((float64(i)+0.5)/float64(cap(firsts))))
-	}
-	values := make([]float64, 0, len(firsts)*outputPoints)
-	for _, first := range firsts {
-		for _, tokens := range r.mix.outputs {
-			values = append(values, first+s.step*(tokens-1))
-		}
-	}
-	slices.Sort(values)
-	return stats.Percentile(values, p*100)
 }

@@ -3,16 +3,14 @@ package sizing
 import (
 	"math"
 
-	"gonum.org/v1/gonum/mathext"
-
 	"github.com/llmctl/llmctl/profiles"
 )
 
-// mix is what requests of a workload are like, as equally likely points of its
-// distributions. Input and output lengths are independent.
+// mix is what requests of a workload are like: weighted points of the input
+// lengths, and the distribution of the output lengths. The two are independent.
 type mix struct {
 	inputs  []requestPoint
-	outputs []float64
+	outputs lengths
 
 	input, output    float64 // means
 	outputSquare     float64 // mean of the square
@@ -23,43 +21,41 @@ type mix struct {
 	longest, longOut float64 // 99th percentiles
 }
 
-// requestPoint is one length of prompts.
+// requestPoint is one length of prompts and the share of the requests that have
+// it.
 type requestPoint struct {
+	weight float64
 	tokens float64
 	cached float64
 }
-
-const (
-	inputPoints  = 64
-	outputPoints = 32
-)
 
 // newMix reads a workload. A prompt's shared part is at most the prompt less
 // one token, which must be computed to get the first output, in whole blocks.
 // Of it the share resident is in the cache; the misses of a prefix's first use
 // vanish over a long run.
 func newMix(w profiles.Workload, blockSize int, resident float64, limit int) mix {
+	inputs, outputs := newLengths(w.Input, limit), newLengths(w.Output, limit)
 	m := mix{
-		outputs:      points(w.Output, outputPoints, float64(limit)),
+		outputs:      outputs,
 		groups:       w.Prefix.Groups,
-		medianOutput: quantile(w.Output, 0.5),
-		longest:      quantile(w.Input, 0.99),
-		longOut:      quantile(w.Output, 0.99),
+		medianOutput: outputs.quantile(0.5),
+		longest:      inputs.quantile(0.99),
+		longOut:      outputs.quantile(0.99),
 	}
-	for _, tokens := range points(w.Input, inputPoints, float64(limit)) {
-		shared := 0.0
+	for _, point := range inputs.points() {
+		tokens, shared := point.value, 0.0
 		if w.Prefix.Groups > 0 {
 			shared = math.Floor(min(float64(w.Prefix.Tokens), tokens-1)/float64(blockSize)) * float64(blockSize)
 		}
-		p := requestPoint{tokens: tokens, cached: shared * resident}
+		p := requestPoint{weight: point.weight, tokens: tokens, cached: shared * resident}
 		m.inputs = append(m.inputs, p)
-		m.input += tokens / inputPoints
-		m.cached += p.cached / inputPoints
-		m.shared += shared / inputPoints
+		m.input += p.weight * tokens
+		m.cached += p.weight * p.cached
+		m.shared += p.weight * shared
 	}
-	for _, tokens := range m.outputs {
-		m.output += tokens / outputPoints
-		m.outputSquare += tokens * tokens / outputPoints
+	for _, point := range outputs.points() {
+		m.output += point.weight * point.value
+		m.outputSquare += point.weight * point.value * point.value
 	}
 	return m
 }
@@ -71,42 +67,3 @@ func (m mix) hitRate() float64 { return m.cached / m.input }
 // over time: long outputs are in flight for longer, so that half the mean of
 // the square over the mean is generated already.
 func (m mix) context() float64 { return m.input + m.outputSquare/(2*m.output) }
-
-// points returns n equally likely values of a distribution: the middles of n
-// slices of equal probability, scaled so that their mean is the distribution's,
-// within 1 and limit.
-func points(d profiles.Distribution, n int, limit float64) []float64 {
-	values := make([]float64, n)
-	sum := 0.0
-	for i := range values {
-		values[i] = max(1, quantile(d, (float64(i)+0.5)/float64(n)))
-		sum += values[i]
-	}
-	scale := max(1, mean(d)) * float64(n) / sum
-	for i := range values {
-		values[i] = max(1, min(limit, values[i]*scale))
-	}
-	return values
-}
-
-// mean of a distribution before it is cut at 1.
-func mean(d profiles.Distribution) float64 {
-	if d.Kind == profiles.Uniform {
-		return (d.Min + d.Max) / 2
-	}
-	return d.Mean
-}
-
-// quantile of a distribution.
-func quantile(d profiles.Distribution, p float64) float64 {
-	switch d.Kind {
-	case profiles.Uniform:
-		return d.Min + p*(d.Max-d.Min)
-	case profiles.Normal:
-		return max(1, d.Mean+d.StdDev*mathext.NormalQuantile(p))
-	case profiles.Lognormal:
-		mu, sigma := d.LogParameters()
-		return math.Exp(mu + sigma*mathext.NormalQuantile(p))
-	}
-	return d.Mean
-}

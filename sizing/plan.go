@@ -114,7 +114,8 @@ type ModelError struct {
 	Source   string  `json:"source"`
 }
 
-// Fleet is what to buy.
+// Fleet is what to buy. The prices of a million tokens each divide the whole bill
+// by one kind of tokens, and must not be added.
 type Fleet struct {
 	Replicas     int     `json:"replicas"`
 	Accelerators int     `json:"accelerators"`
@@ -126,11 +127,17 @@ type Fleet struct {
 	USDPer1M     float64 `json:"usd_per_1m_total_tokens,omitempty"`
 }
 
-// Derivation is how one number was reached, fit to be read aloud.
+// Derivation is how one number was reached, fit to be read aloud. Substituted is
+// the formula with its numbers, as arithmetic that gives Value within the
+// rounding of what it shows: + − × ÷ √ ( ) ⌈ ⌉ ⌊ ⌋ min and max of numbers with
+// units, of which those with a decimal point and four or more significant digits
+// are rounded. It is empty where the number comes from a search, a mean over many
+// points or a setting; Note then says which.
 type Derivation struct {
 	Name        string  `json:"name"`
 	Formula     string  `json:"formula"`
-	Substituted string  `json:"substituted"`
+	Substituted string  `json:"substituted,omitempty"`
+	Note        string  `json:"note,omitempty"`
 	Value       float64 `json:"value"`
 	Unit        string  `json:"unit"`
 	Source      string  `json:"source"`

@@ -22,7 +22,7 @@ func (l limits) stops(r replica, s state) string {
 		return "TPOT objective"
 	case l.ttft > 0 && s.ttftQuantile(l.quantile) > l.ttft:
 		return "TTFT objective"
-	case l.e2e > 0 && s.e2eQuantile(r, l.quantile) > l.e2e:
+	case l.e2e > 0 && s.latency(r).below(l.e2e) < l.quantile:
 		return "E2E objective"
 	}
 	return ""

@@ -51,7 +51,7 @@ func (s *situation) sloReason(r replica, bound string) string {
 		case "TPOT":
 			c.got = idle.tpotQuantile(r, q)
 		default:
-			c.got = idle.e2eQuantile(r, q)
+			c.got = idle.latency(r).quantile(q)
 		}
 		if c.got > c.bound {
 			times += fmt.Sprintf("; %s p%g is %s against %s", c.name, q*100, units.Seconds(c.got), units.Seconds(c.bound))
@@ -62,7 +62,8 @@ func (s *situation) sloReason(r replica, bound string) string {
 }
 
 // nearest looks for the smallest changes that make the model fit: more tensor
-// parallelism, 8-bit weights, an 8-bit cache, another accelerator.
+// parallelism, 8-bit weights, an 8-bit cache, another accelerator. fp8 is named
+// only where the accelerator computes in it.
 func (s *situation) nearest(r Request) []string {
 	var found []string
 	try := func(what string, change func(*Request)) bool {
@@ -94,14 +95,18 @@ func (s *situation) nearest(r Request) []string {
 			break
 		}
 	}
+	narrow := "int8"
+	if s.device.FP8FlopsPerS > 0 {
+		narrow = "fp8"
+	}
 	for tp := s.inputs.TensorParallel; s.format.Quantization.Method == "" && tp <= 8 && (fits == 0 || tp < fits); tp *= 2 {
-		if try(fmt.Sprintf("it fits with --weight-dtype fp8 and --tp %d", tp), func(r *Request) {
-			r.WeightDType, r.Scenario.Parallel.Tensor = "fp8", tp
+		if try(fmt.Sprintf("it fits with --weight-dtype %s and --tp %d", narrow, tp), func(r *Request) {
+			r.WeightDType, r.Scenario.Parallel.Tensor = narrow, tp
 		}) {
 			break
 		}
 	}
-	if s.kv.Bytes() == 2 {
+	if s.kv.Bytes() == 2 && s.device.FP8FlopsPerS > 0 {
 		try("it fits with --kv-dtype fp8", func(r *Request) { r.KVDType = "fp8" })
 	}
 	for _, key := range []string{"h100-sxm-80gb", "h200-sxm-141gb", "b200-180gb", "b300-270gb"} {

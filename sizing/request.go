@@ -125,43 +125,6 @@ func (s *situation) resolveParallel(r Request) error {
 	return checkParallel(s.model, s.inputs.TensorParallel, s.inputs.PipelineParallel)
 }
 
-func (s *situation) resolveFormats(r Request) error {
-	s.format = shape.FormatOf(s.model)
-	if s.format.Base == shape.FP32 && s.engine.CastsFP32 {
-		s.format.Base = shape.BF16
-	}
-	if r.WeightDType != "" {
-		q, err := profiles.ParseWeightFormat(r.WeightDType)
-		if err != nil {
-			return fmt.Errorf("--weight-dtype: %w", err)
-		}
-		// A file in the wanted format knows its groups and exceptions best.
-		if q.Method != s.model.Quantization.Method {
-			s.format.Quantization = q
-		}
-		if d, err := shape.ParseDType(r.WeightDType); err == nil && d != shape.FP8 {
-			s.format = shape.Format{Base: d}
-		}
-	} else {
-		s.assume("weight dtype", s.format.String(), "--weight-dtype")
-	}
-	s.kv = s.format.Base
-	if r.KVDType != "" && r.KVDType != "auto" {
-		d, err := shape.ParseDType(r.KVDType)
-		if err != nil {
-			return fmt.Errorf("--kv-dtype: %w", err)
-		}
-		s.kv = d
-	} else {
-		s.assume("KV dtype", string(s.kv), "--kv-dtype")
-	}
-	s.inputs.WeightDType, s.inputs.KVDType = s.format.String(), string(s.kv)
-	if s.model.Vision {
-		s.warn("vision-tower", "the weights of %s's vision tower are not counted; they take 1 to 6%% of the language model's", s.model.Name)
-	}
-	return nil
-}
-
 func (s *situation) resolveLimits(r Request) error {
 	defaults := s.engine.Limits(s.device)
 	in := &s.inputs
@@ -248,6 +211,8 @@ func (s *situation) resolveWorkload(r Request) error {
 			s.assume("shared prefix", w.Prefix.String(), "--prefix")
 		}
 		s.assume("input tokens", w.Input.String(), "--isl")
+	} else if w.Name == "custom" && w.Prefix == (profiles.Prefix{}) {
+		s.assume("shared prefix", w.Prefix.String(), "--prefix")
 	}
 	if w.Output.Kind == "" {
 		w.Output = chat.Output
@@ -277,7 +242,7 @@ func (s *situation) resolveSLO(r Request) error {
 		slos = []profiles.SLO{profiles.DefaultSLO(s.workload.Name)}
 		s.assume("SLO", slos[0].String(), "--slo")
 	}
-	l := limits{}
+	l, unsaid := limits{}, false
 	for _, slo := range slos {
 		if err := slo.Validate(); err != nil {
 			return fmt.Errorf("--slo: %w", err)
@@ -285,9 +250,13 @@ func (s *situation) resolveSLO(r Request) error {
 		l.ttft, l.tpot, l.e2e = stricter(l.ttft, slo.TTFT), stricter(l.tpot, slo.TPOT), stricter(l.e2e, slo.E2E)
 		l.ttft = stricter(l.ttft, slo.TTFO)
 		l.quantile = max(l.quantile, slo.Target())
+		unsaid = unsaid || slo.Attainment == 0
 		if slo.Class != "" {
 			s.warn("slo-class", "the SLO of class %s is applied to all requests", slo.Class)
 		}
+	}
+	if unsaid && l.quantile == profiles.DefaultAttainment {
+		s.assume("SLO attainment", fmt.Sprintf("attainment=%g", l.quantile), "--slo")
 	}
 	// A share of all requests can not be promised for a random queue.
 	l.quantile = min(l.quantile, 0.9999)

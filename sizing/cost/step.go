@@ -33,6 +33,7 @@ type Step struct {
 	Fixed, Memory, Compute, Collective float64
 
 	Tokens, Bytes, Operations float64 // Bytes and Operations on one rank
+	Attention                 float64 // the part of Operations that is attention's, always at the 16-bit rate
 }
 
 // Bound names the largest term.
@@ -89,7 +90,7 @@ func StepTime(f Facts, a *profiles.Accelerator, c Constants, b Batch) Step {
 	}
 	products := 2 * (f.LayerParameters*s.Tokens + f.HeadParameters*sampled)
 	attention := 2 * f.HeadsWidth * pairs
-	s.Operations = products + attention
+	s.Operations, s.Attention = products+attention, attention
 
 	memory := s.Bytes / a.BandwidthBytesPerS
 	compute := products/Rate(a, f.WeightBit) + attention/Rate(a, 16)

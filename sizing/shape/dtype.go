@@ -1,6 +1,7 @@
 package shape
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,10 +40,8 @@ func ParseDType(s string) (DType, error) {
 		name = "fp8"
 	}
 	if !slices.Contains(known, name) {
-		if near := profiles.Suggest(s, known); near != "" {
-			return "", fmt.Errorf("unknown KV dtype %q, did you mean %q?", s, near)
-		}
-		return "", fmt.Errorf("unknown KV dtype %q, expected one of %s", s, strings.Join(known, ", "))
+		hint := cmp.Or(profiles.DidYouMean(s, known), ", expected one of "+strings.Join(known, ", "))
+		return "", fmt.Errorf("unknown KV dtype %q%s", s, hint)
 	}
 	return DType(name), nil
 }

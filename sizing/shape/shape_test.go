@@ -201,7 +201,12 @@ func TestParseDType(t *testing.T) {
 			t.Errorf("%s: %s, %v", text, got, err)
 		}
 	}
-	if _, err := ParseDType("bf61"); err == nil || err.Error() != `unknown KV dtype "bf61", did you mean "bf16"?` {
-		t.Errorf("error %v", err)
+	for text, want := range map[string]string{
+		"bf61":    `unknown KV dtype "bf61", did you mean "bf16"?`,
+		"quarter": `unknown KV dtype "quarter", expected one of bf16, fp16, fp32, fp8`,
+	} {
+		if _, err := ParseDType(text); err == nil || err.Error() != want {
+			t.Errorf("error %v, want %s", err, want)
+		}
 	}
 }
