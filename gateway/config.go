@@ -30,7 +30,7 @@ type Tenant struct {
 	Name   string   `yaml:"name"`
 	Keys   []Key    `yaml:"keys"`
 	Limits Limits   `yaml:"limits,omitempty"`
-	Models []string `yaml:"models,omitempty"` // aliases; empty means all
+	Models []string `yaml:"models,omitempty"` // aliases; absent means all, and an empty list is refused
 }
 
 // Key is one bearer key, as a hash or as the name of an environment variable

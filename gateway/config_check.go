@@ -156,6 +156,9 @@ func (c *Config) checkTenants(aliases []string) error {
 			return err
 		}
 		known = append(known, t.Name)
+		if t.Models != nil && len(t.Models) == 0 {
+			return fmt.Errorf("tenant %q: models is empty: list some, or leave it out to allow all", t.Name)
+		}
 		for _, alias := range t.Models {
 			if err := checkReference("model", alias, aliases); err != nil {
 				return fmt.Errorf("tenant %q: %w", t.Name, err)
@@ -239,8 +242,8 @@ func checkReference(kind, name string, known []string) error {
 			return nil
 		}
 	}
-	if near := profiles.Suggest(name, known); near != "" {
-		return fmt.Errorf("unknown %s %q, did you mean %q?", kind, name, near)
+	if near := profiles.DidYouMean(name, known); near != "" {
+		return fmt.Errorf("unknown %s %q%s", kind, name, near)
 	}
 	return fmt.Errorf("unknown %s %q, known: %s", kind, name, strings.Join(known, ", "))
 }

@@ -120,8 +120,8 @@ func checkMapping(node *yaml.Node, t reflect.Type) error {
 }
 
 func unknownKey(key *yaml.Node, known map[string]reflect.Type) error {
-	if near := profiles.Suggest(key.Value, sorted(known)); near != "" {
-		return fmt.Errorf("line %d: unknown key %q, did you mean %q?", key.Line, key.Value, near)
+	if near := profiles.DidYouMean(key.Value, sorted(known)); near != "" {
+		return fmt.Errorf("line %d: unknown key %q%s", key.Line, key.Value, near)
 	}
 	return fmt.Errorf("line %d: unknown key %q, known here: %s", key.Line, key.Value, names(known))
 }

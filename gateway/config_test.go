@@ -115,6 +115,7 @@ func TestConfigurationsThatAreRefused(t *testing.T) {
 		{"a key in place of its hash", "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "sk-secret", "hash: expected sha256: and 64 hexadecimal digits"},
 		{"a key in place of its variable", "hash: sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "key_env: sk-secret", "expected the name of an environment variable"},
 		{"hash and key_env", "      - hash:", "      - key_env: A\n        hash:", "expected either hash or key_env"},
+		{"no models", "    keys:", "    models: []\n    keys:", `tenant "search": models is empty`},
 		{"no keys", "    keys:\n      - hash: sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\n", "", `tenant "search" has no keys`},
 		{"a tenant twice", "providers:", "  - {name: search, keys: [{key_env: A}]}\nproviders:", `tenants: name "search" appears twice`},
 		{"a key of two tenants", "providers:", "  - {name: b, keys: [{hash: 'sha256:E3B0C44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'}]}\nproviders:", `tenant "b": key 1: the same key belongs to tenant "search" already`},

@@ -16,17 +16,28 @@ type meter struct {
 // usage is OpenAI's usage object. Reasoning tokens are part of output.
 type usage struct{ input, cached, output int64 }
 
+// largestCount is the most tokens of one kind that a request is believed to have
+// used. More is a fault of the upstream, and would put a tenant into a debt that
+// no bucket refills.
+const largestCount = 1 << 31
+
+// plausible reports whether the counts can be those of a request.
+func (u usage) plausible() bool {
+	return u.cached >= 0 && u.cached <= u.input && u.input <= largestCount && u.output >= 0 && u.output <= largestCount
+}
+
 // readUsage reads a usage object; ok is false for null and for anything else
-// without token counts.
+// without token counts that can be true.
 func readUsage(v gjson.Result) (u usage, ok bool) {
 	if !v.IsObject() || !v.Get("prompt_tokens").Exists() {
 		return usage{}, false
 	}
-	return usage{
+	u = usage{
 		input:  v.Get("prompt_tokens").Int(),
 		cached: v.Get("prompt_tokens_details.cached_tokens").Int(),
 		output: v.Get("completion_tokens").Int(),
-	}, true
+	}
+	return u, u.plausible()
 }
 
 // report takes a usage object in; the last one counts, since servers may send

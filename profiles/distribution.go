@@ -128,6 +128,20 @@ func (d Distribution) LogParameters() (mu, sigma float64) {
 	return math.Log(d.Mean) - sigma*sigma/2, sigma
 }
 
+// Largest is a length that hardly any request exceeds: the maximum, or the 99th
+// percentile of a distribution without one.
+func (d Distribution) Largest() float64 {
+	switch d.Kind {
+	case Uniform:
+		return d.Max
+	case Normal:
+		return d.Mean + z99*d.StdDev
+	case Lognormal:
+		return d.P99
+	}
+	return d.Mean
+}
+
 // String writes the distribution as ParseDistribution reads it.
 func (d Distribution) String() string {
 	if d.Kind == Fixed {

@@ -220,8 +220,8 @@ func (a Assert) Holds(v float64) bool {
 
 // didYouMean names what s probably is, or else what it may be.
 func didYouMean(s string, names []string) string {
-	if near := profiles.Suggest(s, names); near != "" {
-		return fmt.Sprintf(", did you mean %q?", near)
+	if near := profiles.DidYouMean(s, names); near != "" {
+		return near
 	}
 	return ", expected one of " + strings.Join(names, ", ")
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -40,6 +41,7 @@ type bench struct {
 	maxFailures float64
 	asserts     []string
 	cost        record.Cost
+	warnings    []record.Warning // found before the run
 }
 
 // bundled reports whether the target is the stack that bench starts itself.
@@ -170,6 +172,7 @@ func (b *bench) facts(run *record.Run, v variant, t target) error {
 		run.SLO = append(run.SLO, record.SLO{Class: o.Class, TTFT: o.TTFT, TPOT: o.TPOT, E2E: o.E2E, TTFO: o.TTFO, Attainment: o.Attainment})
 	}
 	run.Cost = b.cost
+	run.Warnings = append(slices.Clone(b.warnings), run.Warnings...)
 	run.Client.MaxLag = b.flags.maxLag
 	run.MaxFailures = b.maxFailures
 	run.Asserts = b.asserts

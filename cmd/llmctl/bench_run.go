@@ -14,6 +14,7 @@ import (
 
 	"github.com/llmctl/llmctl/internal/buildinfo"
 	"github.com/llmctl/llmctl/internal/gpu"
+	"github.com/llmctl/llmctl/internal/units"
 	"github.com/llmctl/llmctl/loadgen"
 	"github.com/llmctl/llmctl/loadgen/workload"
 	"github.com/llmctl/llmctl/profiles"
@@ -68,7 +69,7 @@ func (b *bench) run(ctx context.Context) error {
 	case <-t.died():
 		return t.child.failed()
 	default:
-		return b.judge(report, keeper.failed)
+		return judge(report.Verdict(), keeper.failed)
 	}
 }
 
@@ -153,8 +154,29 @@ func (b *bench) findTarget(ctx context.Context) (target, func(), error) {
 	case err != nil:
 		return t, nil, usage(err)
 	}
-	t.model, err = b.wireModel(models)
+	if t.model, err = b.wireModel(models); err == nil {
+		b.checkWindow(t.model, models)
+	}
 	return t, func() {}, err
+}
+
+// checkWindow warns of a workload that the model has no room for.
+func (b *bench) checkWindow(name string, models []loadgen.Model) {
+	w := b.scenario.Workload
+	need := int(w.Input.Largest() + w.Output.Largest())
+	for _, m := range models {
+		if m.ID == name && m.MaxModelLen > 0 && need > m.MaxModelLen {
+			b.warn("window", "requests of the workload reach %s tokens and the server's window is %s: it will refuse some; set --isl and --osl, or --workload",
+				units.Count(int64(need)), units.Count(int64(m.MaxModelLen)))
+		}
+	}
+}
+
+// warn tells of something that the report says too.
+func (b *bench) warn(code, format string, args ...any) {
+	w := record.Warning{Code: code, Text: record.Printable(fmt.Sprintf(format, args...))}
+	b.warnings = append(b.warnings, w)
+	fmt.Fprintf(b.io.Err, "warning: %s\n", w.Text)
 }
 
 // wireModel is the name to ask the endpoint for.
@@ -187,7 +209,7 @@ func (b *bench) wireModel(listed []loadgen.Model) (string, error) {
 			return models[0], nil
 		}
 	}
-	fmt.Fprintf(b.io.Err, "warning: the endpoint does not list the model %q%s\n", ref, didYouMean(ref, models))
+	b.warn("model_not_listed", "the endpoint does not list the model %q%s", ref, profiles.DidYouMean(ref, models))
 	return ref, nil
 }
 
@@ -266,7 +288,7 @@ func (b *bench) options(t target, stream *workload.Stream, stop *stopper) loadge
 		Endpoint: t.endpoint, APIKey: t.apiKey, Model: t.model, API: loadgen.API(f.api), Headers: b.headers,
 		Workload: stream, Warmup: f.warmup, Drain: f.drain, MaxInFlight: f.maxInFlight,
 		FirstTokenTimeout: f.firstToken, IdleTimeout: f.idle, TotalTimeout: f.total,
-		IgnoreEOS: f.ignoreEOS, MetricsURL: t.metricsURL, Stop: stop.stopped,
+		ContinuousUsage: t.bundled, IgnoreEOS: f.ignoreEOS, MetricsURL: t.metricsURL, Stop: stop.stopped,
 	}
 	if f.drain == 0 {
 		o.Drain = time.Nanosecond // 0 would ask the load generator for its default
@@ -304,18 +326,17 @@ func (b *bench) stackArgs() []string {
 		"--model="+b.scenario.Model, fmt.Sprintf("--workers=%d", max(1, runtime.GOMAXPROCS(0)-1)))
 }
 
-// judge turns the report's verdict into an exit code. A run that could not be
-// saved as asked is a failure, unless its numbers have a worse one to tell.
-func (b *bench) judge(r *reports.Report, notSaved error) error {
-	switch v := r.Verdict(); v.Reason {
-	case reports.Held:
-		if notSaved != nil {
-			return fmt.Errorf("saving the run: %w", notSaved)
-		}
+// judge turns a verdict into an exit code. A run that could not be saved as
+// asked is a failure, unless its numbers have a worse one to tell.
+func judge(v reports.Verdict, notSaved error) error {
+	switch {
+	case v.Reason == reports.Held && notSaved != nil:
+		return fmt.Errorf("saving the run: %w", notSaved)
+	case v.Reason == reports.Held:
 		return nil
-	case reports.Interrupted:
+	case v.Reason == reports.Interrupted:
 		return silent(exitInterrupted)
-	case reports.ClientLimited, reports.TooManyFailures, reports.NothingMeasured:
+	case !v.Trustworthy():
 		return &failure{code: exitUntrusted, err: errors.New(v.Text)}
 	default:
 		return &failure{code: exitNotHeld, err: errors.New(v.Text)}

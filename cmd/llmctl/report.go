@@ -24,9 +24,13 @@ func newReport(s *iostreams.IO) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return output.write(s, report, func() error {
+			err = output.write(s, report, func() error {
 				return reports.WriteText(s.Out, report, reports.TextOptions{Color: s.Color, Width: min(s.Width, 100)})
 			})
+			if v := report.Verdict(); err == nil && v.Reason == reports.Damaged {
+				err = judge(v, nil) // what else a run came to was told when it ended
+			}
+			return err
 		},
 	}
 	output.add(cmd)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/llmctl/llmctl/internal/buildinfo"
 	"github.com/llmctl/llmctl/internal/iostreams"
+	"github.com/llmctl/llmctl/profiles"
 )
 
 // run executes one command line and returns its exit code.
@@ -91,7 +92,7 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 			names = append(names, c.Name())
 		}
 	}
-	return usage(fmt.Errorf("unknown command %q%s", args[0], didYouMean(args[0], names)))
+	return usage(fmt.Errorf("unknown command %q%s", args[0], profiles.DidYouMean(args[0], names)))
 }
 
 func newVersion(s *iostreams.IO) *cobra.Command {

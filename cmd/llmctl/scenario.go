@@ -114,7 +114,7 @@ func applyArrival(sc *profiles.Scenario, v string) error {
 	case profiles.Closed:
 		return fmt.Errorf("a closed loop is asked for with --concurrency")
 	}
-	return fmt.Errorf("unknown arrival process %q, expected poisson or constant%s", v, didYouMean(v, []string{"poisson", "constant"}))
+	return fmt.Errorf("unknown arrival process %q, expected poisson or constant%s", v, profiles.DidYouMean(v, []string{"poisson", "constant"}))
 }
 
 func parsePositive(v string, to *int) error {

@@ -12,6 +12,7 @@ import (
 	"github.com/llmctl/llmctl/engine/sched"
 	"github.com/llmctl/llmctl/engine/server"
 	"github.com/llmctl/llmctl/internal/buildinfo"
+	"github.com/llmctl/llmctl/internal/doctor"
 	"github.com/llmctl/llmctl/internal/iostreams"
 	"github.com/llmctl/llmctl/internal/units"
 	"github.com/llmctl/llmctl/profiles"
@@ -85,12 +86,12 @@ func (f *engineFlags) args() []string {
 
 // config checks the flags and returns the engine's configuration.
 func (f *engineFlags) config() (engine.Config, error) {
-	c := engine.Config{Seed: f.seed, BlockSize: f.blockSize, MaxQueue: f.maxQueue, Workers: f.workers, Sched: f.sched}
+	c := engine.Config{MemoryLimit: doctor.Memory(), Seed: f.seed, BlockSize: f.blockSize, MaxQueue: f.maxQueue, Workers: f.workers, Sched: f.sched}
 	if f.device != "cpu" {
 		return c, fmt.Errorf("unknown device %q, this version runs on cpu", f.device)
 	}
 	if f.model != builtinModel {
-		return c, fmt.Errorf("no weights for the model %q, this version serves %s%s", f.model, builtinModel, didYouMean(f.model, []string{builtinModel}))
+		return c, fmt.Errorf("no weights for the model %q, this version serves %s%s", f.model, builtinModel, profiles.DidYouMean(f.model, []string{builtinModel}))
 	}
 	model, err := profiles.LoadModel(f.model)
 	if err != nil {
@@ -133,6 +134,7 @@ prefix cache behind an OpenAI-compatible API, with vLLM's flags and metrics.`,
 			if err != nil {
 				return usage(err)
 			}
+			config.OnError = func(err error) { fmt.Fprintf(s.Err, "warning: a step of the engine failed: %v\n", err) }
 			e, err := engine.New(config)
 			if err != nil {
 				return usage(err)

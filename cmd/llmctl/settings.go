@@ -97,7 +97,7 @@ func userConfig(root *cobra.Command, env func(string) string) (map[string]string
 	known := allFlags(root)
 	for name := range values {
 		if !known[name] {
-			return nil, fmt.Errorf("reading %s: no command has a flag %q%s", path, name, didYouMean(name, keys(known)))
+			return nil, fmt.Errorf("reading %s: no command has a flag %q%s", path, name, profiles.DidYouMean(name, keys(known)))
 		}
 	}
 	return values, nil
@@ -121,17 +121,9 @@ func flagError(cmd *cobra.Command, err error) error {
 	if name, ok := strings.CutPrefix(message, "unknown flag: --"); ok {
 		known := map[string]bool{}
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { known["--"+f.Name] = !f.Hidden })
-		return usagef("unknown flag --%s%s", name, didYouMean("--"+name, keys(known)))
+		return usagef("unknown flag --%s%s", name, profiles.DidYouMean("--"+name, keys(known)))
 	}
 	return usage(err)
-}
-
-// didYouMean is the tail of an error about an unknown name.
-func didYouMean(name string, known []string) string {
-	if near := profiles.Suggest(name, known); near != "" {
-		return fmt.Sprintf(", did you mean %q?", near)
-	}
-	return ""
 }
 
 func keys(set map[string]bool) []string {

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"errors"
+	"runtime"
 	"testing"
 	"time"
 
@@ -70,5 +71,14 @@ func TestRunLooksAtEverything(t *testing.T) {
 	}
 	if Failed([]Check{{Status: Pass}, {Status: Warn}}) || !Failed([]Check{{Status: Fail}}) {
 		t.Error("only a failed check is a failure")
+	}
+}
+
+func TestMemory(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells")
+	}
+	if m := Memory(); m < 64<<20 || m > 1<<50 {
+		t.Errorf("this machine has %d bytes of memory, expected between 64 MiB and 1 PiB", m)
 	}
 }

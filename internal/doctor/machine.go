@@ -62,3 +62,19 @@ func timerLateness(wait func(time.Duration)) time.Duration {
 	slices.Sort(late)
 	return late[waits*9/10]
 }
+
+// Memory is how many bytes of memory this machine has, 0 when the system does
+// not tell.
+func Memory() int64 {
+	data, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return 0
+	}
+	var kib int64
+	for line := range strings.Lines(string(data)) {
+		if _, err := fmt.Sscanf(line, "MemTotal: %d kB", &kib); err == nil {
+			return kib << 10
+		}
+	}
+	return 0
+}
