@@ -261,3 +261,24 @@ func FuzzParseSLO(f *testing.F) {
 		}
 	})
 }
+
+func TestSuggestIsQuickAndShort(t *testing.T) {
+	long := strings.Repeat("llama", 1_000_000)
+	if got := Suggest(long, ModelNames()); got != "" {
+		t.Errorf("a file of names is taken for %q", got)
+	}
+	if _, err := LoadModel(long); err == nil || len(err.Error()) > 500 {
+		t.Errorf("an endless name gives an endless error: %d bytes", len(err.Error()))
+	}
+}
+
+func TestLargest(t *testing.T) {
+	for text, want := range map[string]float64{
+		"2048": 2048, "uniform:min=10,max=300": 300, "lognormal:mean=1500,p99=8000": 8000,
+	} {
+		d, err := ParseDistribution(text)
+		if err != nil || d.Largest() != want {
+			t.Errorf("%s: %v, %v, want %v", text, d.Largest(), err, want)
+		}
+	}
+}

@@ -2,8 +2,8 @@ package profiles
 
 import "time"
 
-// Scenario is one situation to plan, simulate or measure: the same file serves
-// size, simulate and bench. Zero fields mean "not said"; the command fills them
+// Scenario is one situation to plan or to measure: the same file serves size
+// and bench. Zero fields mean "not said"; the command fills them
 // with defaults and prints each with the flag that changes it.
 type Scenario struct {
 	Model       string

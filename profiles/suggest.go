@@ -6,10 +6,17 @@ import (
 	"strings"
 )
 
+// longestName is how many bytes of a name are looked at and shown: no name of
+// anything is longer, and whole files have been taken for one.
+const longestName = 200
+
 // Suggest returns the known name nearest to name, or "" when none is near. A
 // name is near when at most a third of its letters, and at least two, would
 // have to change; a known name that contains it counts as near as well.
 func Suggest(name string, known []string) string {
+	if len(name) > longestName {
+		return ""
+	}
 	want := strings.ToLower(name)
 	best, bestDistance := "", max(2, len(want)/3)+1
 	for _, candidate := range known {
@@ -41,7 +48,11 @@ func DidYouMean(name string, known []string) string {
 // unknown words the error for a name that is not among known; the hint stands
 // in for a near name when there is none.
 func unknown(kind, name string, known []string, hint string) error {
-	return fmt.Errorf("unknown %s %q%s", kind, name, cmp.Or(DidYouMean(name, known), ", "+hint))
+	shown := name
+	if len(name) > longestName {
+		shown = name[:longestName] + "…"
+	}
+	return fmt.Errorf("unknown %s %q%s", kind, shown, cmp.Or(DidYouMean(name, known), ", "+hint))
 }
 
 // editDistance is the Levenshtein distance with transpositions of neighbours

@@ -289,7 +289,7 @@ func TestMoreMemoryIsNeverWorse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := scenario(func(r *Request) {
 			r.Scenario.Model = rapid.SampledFrom(models).Draw(t, "model")
-			r.MaxModelLen = rapid.IntRange(512, 4096).Draw(t, "length")
+			r.MaxModelLen = rapid.IntRange(1300, 4096).Draw(t, "length")
 			r.Scenario.Workload.Arrival = rps(rapid.Float64Range(0.1, 500).Draw(t, "rate"))
 			r.KVCacheMemory = rapid.Int64Range(1<<28, 1<<35).Draw(t, "pool")
 		})

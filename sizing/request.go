@@ -221,6 +221,11 @@ func (s *situation) resolveWorkload(r Request) error {
 	if w.Arrival.RatePerS == 0 && w.Arrival.Concurrency == 0 {
 		s.assume("load", "one replica at target utilization", "--rps or --concurrency")
 	}
+	const unbounded = math.MaxInt32
+	if usual := newLengths(w.Input, unbounded).quantile(0.5) + newLengths(w.Output, unbounded).quantile(0.5); s.lenGiven && usual > float64(s.inputs.MaxModelLen) {
+		return fmt.Errorf("--max-model-len %d is less than half of the requests of the workload need (%s tokens in the middle)",
+			s.inputs.MaxModelLen, units.Number(usual))
+	}
 	s.workload = w
 	s.inputs.Workload, s.inputs.RPS, s.inputs.Concurrency = w.Name, w.Arrival.RatePerS, w.Arrival.Concurrency
 	return nil

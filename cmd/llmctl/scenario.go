@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -84,8 +83,8 @@ func applyRate(sc *profiles.Scenario, v string) error {
 	if err != nil {
 		return err
 	}
-	if rate <= 0 || rate > 1e6 {
-		return fmt.Errorf("a rate of %s requests per second is out of range, expected more than 0 and at most 1,000,000", v)
+	if rate < 1e-6 || rate > 1e6 {
+		return fmt.Errorf("a rate of %s is out of range, expected between one request in a million seconds and a million in one", v)
 	}
 	if a := &sc.Workload.Arrival; a.Process == profiles.Closed || a.Process == "" {
 		*a = profiles.Arrival{Process: profiles.Poisson}
@@ -128,8 +127,8 @@ func parsePositive(v string, to *int) error {
 
 func parseMoney(v string, to *float64) error {
 	usd, err := strconv.ParseFloat(v, 64)
-	if err != nil || usd < 0 || math.IsNaN(usd) || usd > 1e6 {
-		return fmt.Errorf("%q is not a price in dollars", v)
+	if err != nil || !(usd > 0 && usd <= 1e6) {
+		return fmt.Errorf("%q is not a price in dollars above 0; without a price, the list price is taken", v)
 	}
 	*to = usd
 	return nil

@@ -83,8 +83,8 @@ func checkNumbers(cmd *cobra.Command, r sizing.Request, kvCacheMemory string) er
 	}{
 		{"gpu-memory-utilization", r.GPUMemoryUtilization}, {"target-utilization", r.TargetUtilization},
 	} {
-		if cmd.Flags().Changed(n.flag) && !(n.value > 0) {
-			return fmt.Errorf("--%s %s must be more than 0", n.flag, cmd.Flags().Lookup(n.flag).Value)
+		if cmd.Flags().Changed(n.flag) && !(n.value >= 0.01) {
+			return fmt.Errorf("--%s %s must be at least 0.01", n.flag, cmd.Flags().Lookup(n.flag).Value)
 		}
 	}
 	if cmd.Flags().Changed("kv-cache-memory") && kvCacheMemory == "" {

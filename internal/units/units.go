@@ -72,10 +72,11 @@ func parseScaled(s string, suffixes map[string]float64) (float64, error) {
 	}
 	scale, ok := suffixes[strings.TrimSpace(t[end:])]
 	v, err := strconv.ParseFloat(strings.ReplaceAll(t[:end], "_", ""), 64)
+	v *= scale
 	if !ok || err != nil || math.IsInf(v, 0) || math.IsNaN(v) {
 		return 0, fmt.Errorf("parsing %q, expected a number with an optional unit", s)
 	}
-	return v * scale, nil
+	return v, nil
 }
 
 // Count writes n with thousands separators: 1,048,576.
@@ -132,6 +133,9 @@ func Seconds(s float64) string {
 // Number writes v with three significant digits and thousands separators from
 // 1,000 on.
 func Number(v float64) string {
+	if math.Abs(v) >= 1e15 || math.IsNaN(v) {
+		return strconv.FormatFloat(v, 'g', 3, 64)
+	}
 	if math.Abs(v) >= 999.5 {
 		return Count(int64(math.Round(v)))
 	}
