@@ -174,6 +174,10 @@ func TestErrors(t *testing.T) {
 		{"model is a number", "POST", "/v1/chat/completions", `{"model":1}`, 400, "model must be a string, got number", "model", ""},
 		{"max_tokens is text", "POST", "/v1/chat/completions", chat(`,"max_tokens":"5"`), 400, "max_tokens must be a whole number, got string", "max_tokens", ""},
 		{"no messages", "POST", "/v1/chat/completions", `{}`, 400, "messages must not be empty", "messages", ""},
+		{"no content", "POST", "/v1/chat/completions", `{"messages":[{"role":"user"}]}`, 400, "messages[0].content is missing", "messages", ""},
+		{"null content", "POST", "/v1/chat/completions", `{"messages":[{"role":"user","content":null}]}`, 400, "messages[0].content is missing", "messages", ""},
+		{"no prompt", "POST", "/v1/completions", `{"max_tokens":1}`, 400, "prompt is missing", "prompt", ""},
+		{"null prompt", "POST", "/v1/completions", `{"prompt":null}`, 400, "prompt is missing", "prompt", ""},
 		{"unknown role", "POST", "/v1/chat/completions", `{"messages":[{"role":"king","content":"x"}]}`, 400, `messages[0].role is "king"`, "messages", ""},
 		{"image", "POST", "/v1/chat/completions", `{"messages":[{"role":"user","content":[{"type":"image_url"}]}]}`, 400, `"image_url" is not supported`, "", ""},
 		{"content is a number", "POST", "/v1/chat/completions", `{"messages":[{"role":"user","content":5}]}`, 400, "content must be a string", "", ""},
@@ -241,7 +245,7 @@ func TestErrors(t *testing.T) {
 
 func TestHarmlessValuesAreAccepted(t *testing.T) {
 	f := serve(t, engine.Config{}, Options{})
-	status, _, body := f.post("/v1/chat/completions", `{"messages":[{"role":"developer","content":null}],"max_tokens":1,"n":1,"tools":[],"logprobs":false,
+	status, _, body := f.post("/v1/chat/completions", `{"messages":[{"role":"developer","content":""},{"role":"assistant","content":null},{"role":"user","content":"x"}],"max_tokens":1,"n":1,"tools":[],"logprobs":false,
 		"top_logprobs":0,"logit_bias":{},"presence_penalty":0,"frequency_penalty":0,"repetition_penalty":1,"response_format":{"type":"text"},
 		"stop":null,"seed":-5,"top_k":-1,"min_p":0,"user":"u","stream_options":null,"temperature":0.5,"top_p":1}`)
 	if status != http.StatusOK {

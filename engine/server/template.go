@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/llmctl/llmctl/internal/openai"
@@ -23,7 +24,12 @@ func chatPrompt(messages []openai.Message) ([]int32, error) {
 			return nil, fmt.Errorf("messages[%d].role is %q, expected system, developer, user, assistant or tool", i, m.Role)
 		}
 		tokens = append(tokens, marker)
-		tokens = tokenizer.Encode(tokens, string(m.Content))
+		switch {
+		case m.Content != nil:
+			tokens = tokenizer.Encode(tokens, string(*m.Content))
+		case m.Role != "assistant": // whose turn may have been a tool call alone
+			return nil, fmt.Errorf("messages[%d].content is missing", i)
+		}
 		tokens = append(tokens, tokenizer.End)
 	}
 	return append(tokens, tokenizer.Assistant), nil
@@ -37,6 +43,9 @@ var markers = map[string]int32{
 // completionPrompt puts a begin-of-sequence token before a text; token numbers
 // are taken as they are.
 func completionPrompt(p openai.Prompt) ([]int32, error) {
+	if !p.Given {
+		return nil, errors.New("prompt is missing")
+	}
 	if p.Tokens == nil {
 		return tokenizer.Encode([]int32{tokenizer.BOS}, p.Text), nil
 	}

@@ -21,8 +21,8 @@ type ChatRequest struct {
 
 // Message is one turn of a chat.
 type Message struct {
-	Role    string  `json:"role"`
-	Content Content `json:"content"`
+	Role    string   `json:"role"`
+	Content *Content `json:"content"` // nil when it is missing or null
 }
 
 // Format is what response_format asks for: "text", "json_object", "json_schema".
@@ -108,6 +108,7 @@ func (c *Content) UnmarshalJSON(data []byte) error {
 type Prompt struct {
 	Text   string
 	Tokens []int32 // when not nil, instead of Text
+	Given  bool    // false when it is missing or null
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -116,8 +117,10 @@ func (p *Prompt) UnmarshalJSON(data []byte) error {
 	var ok bool
 	var err error
 	if p.Text, ok, err = stringOrNull(data); ok || err != nil {
+		p.Given = string(data) != "null"
 		return err
 	}
+	p.Given = true
 	if json.Unmarshal(data, &p.Tokens) == nil {
 		return nil
 	}

@@ -39,15 +39,15 @@ func TestPrompt(t *testing.T) {
 		want       Prompt
 		fails      bool
 	}{
-		{"string", `"a"`, Prompt{Text: "a"}, false},
+		{"string", `"a"`, Prompt{Text: "a", Given: true}, false},
 		{"null", `null`, Prompt{}, false},
-		{"tokens", `[1, 2]`, Prompt{Tokens: []int32{1, 2}}, false},
-		{"no tokens", `[]`, Prompt{Tokens: []int32{}}, false},
-		{"one string in a list", `["a"]`, Prompt{Text: "a"}, false},
-		{"one list of tokens", `[[1,2]]`, Prompt{Tokens: []int32{1, 2}}, false},
+		{"tokens", `[1, 2]`, Prompt{Tokens: []int32{1, 2}, Given: true}, false},
+		{"no tokens", `[]`, Prompt{Tokens: []int32{}, Given: true}, false},
+		{"one string in a list", `["a"]`, Prompt{Text: "a", Given: true}, false},
+		{"one list of tokens", `[[1,2]]`, Prompt{Tokens: []int32{1, 2}, Given: true}, false},
 		{"two strings", `["a","b"]`, Prompt{}, true},
 		{"two lists", `[[1],[2]]`, Prompt{}, true},
-		{"list of null", `[null,null]`, Prompt{Tokens: []int32{0, 0}}, false},
+		{"list of null", `[null,null]`, Prompt{Tokens: []int32{0, 0}, Given: true}, false},
 		{"token too large", `[3000000000]`, Prompt{}, true},
 		{"number", `5`, Prompt{}, true},
 		{"object in a list", `[{}]`, Prompt{}, true},
@@ -109,13 +109,16 @@ func FuzzRequest(f *testing.F) {
 		var chat ChatRequest
 		if json.Unmarshal(body, &chat) == nil {
 			for _, m := range chat.Messages {
-				text, err := json.Marshal(string(m.Content))
+				if m.Content == nil {
+					continue
+				}
+				text, err := json.Marshal(string(*m.Content))
 				if err != nil {
 					t.Fatal(err)
 				}
 				var again Content
-				if err := json.Unmarshal(text, &again); err != nil || again != m.Content {
-					t.Fatalf("content %q came back as %q, %v", m.Content, again, err)
+				if err := json.Unmarshal(text, &again); err != nil || again != *m.Content {
+					t.Fatalf("content %q came back as %q, %v", *m.Content, again, err)
 				}
 			}
 		}
