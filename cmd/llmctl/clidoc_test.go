@@ -78,6 +78,8 @@ flag names to values), default. ` + "`OPENAI_BASE_URL` and `OPENAI_API_KEY`" + `
 Results go to standard output, progress and warnings to standard error. NO_COLOR
 is respected, and nothing is drawn off a terminal.
 
+` + "`llmctl completion bash|zsh|fish|powershell`" + ` prints a completion script for a shell.
+
 Units in values: 4/s, 500ms, 80GB, 80GiB, 8k.
 
 ## Exit codes

@@ -41,8 +41,9 @@ docs/gateway.md explains the configuration.`,
 			if err != nil {
 				return usagef("%s: %w", path, err)
 			}
+			log := slog.New(slog.NewJSONHandler(s.Err, nil))
 			g, err := gateway.New(config, gateway.Options{
-				Logger: slog.New(slog.NewJSONHandler(s.Err, nil)),
+				Logger: log,
 				LookupEnv: func(name string) (string, bool) {
 					value := s.Env(name)
 					return value, value != ""
@@ -57,7 +58,7 @@ docs/gateway.md explains the configuration.`,
 					path, len(config.Tenants), len(config.Models), len(config.Providers))
 				return err
 			}
-			return runGateway(s, config, g, grace)
+			return runGateway(s, config, g, log, grace)
 		},
 	}
 	cmd.Flags().StringVar(&path, "config", "", "configuration file (YAML)")
@@ -66,13 +67,13 @@ docs/gateway.md explains the configuration.`,
 	return cmd
 }
 
-func runGateway(s *iostreams.IO, config *gateway.Config, g *gateway.Gateway, grace time.Duration) error {
+func runGateway(s *iostreams.IO, config *gateway.Config, g *gateway.Gateway, log *slog.Logger, grace time.Duration) error {
 	api, err := listen(config.Listen, g.Handler())
 	if err != nil {
 		return err
 	}
 	listeners := []*listener{api}
-	fmt.Fprintf(s.Err, "gateway on %s/v1; Ctrl-C ends it\n", api.url())
+	log.Info("listening", "url", api.url()+"/v1")
 	if config.Admin.Listen != "" {
 		admin, err := listen(config.Admin.Listen, g.AdminHandler())
 		if err != nil {
@@ -80,7 +81,7 @@ func runGateway(s *iostreams.IO, config *gateway.Config, g *gateway.Gateway, gra
 			return err
 		}
 		listeners = append(listeners, admin)
-		fmt.Fprintf(s.Err, "metrics on %s/metrics\n", admin.url())
+		log.Info("listening", "url", admin.url()+"/metrics")
 	}
 	return serveUntil(nil, s, grace, g.Drain, listeners...)
 }

@@ -124,7 +124,7 @@ func newServe(s *iostreams.IO) *cobra.Command {
 		Long: `Run the engine: continuous batching, chunked prefill, paged KV blocks and a
 prefix cache behind an OpenAI-compatible API, with vLLM's flags and metrics.`,
 		Example: `  llmctl serve --addr 127.0.0.1:8000
-  curl -s localhost:8000/v1/chat/completions -d '{"model":"builtin","messages":[{"role":"user","content":"hello"}]}'`,
+  curl -s localhost:8000/v1/chat/completions -d '{"model":"builtin","max_tokens":32,"messages":[{"role":"user","content":"hello"}]}'`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if grace < 0 {
