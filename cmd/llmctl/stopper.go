@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+)
+
+// stopper turns the user's wish to end into the load generator's terms: stop
+// ends sending, abort ends everything.
+type stopper struct {
+	once    sync.Once
+	stopped chan struct{}
+	abort   func()
+}
+
+func (s *stopper) stop() { s.once.Do(func() { close(s.stopped) }) }
+
+func (s *stopper) used() bool {
+	select {
+	case <-s.stopped:
+		return true
+	default:
+		return false
+	}
+}
+
+// watchInterrupts stops on the first interrupt and aborts on the second.
+func (b *bench) watchInterrupts(ctx context.Context, s *stopper) {
+	interrupts := b.io.Interrupts()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-interrupts:
+		}
+		if s.used() {
+			s.abort()
+			return
+		}
+		s.stop()
+		if b.progress() == "plain" {
+			fmt.Fprintf(b.io.Err, "stopping: what is in flight has %s to end; Ctrl-C again ends at once\n", b.flags.drain)
+		}
+	}
+}

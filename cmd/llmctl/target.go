@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/llmctl/llmctl/internal/units"
+	"github.com/llmctl/llmctl/loadgen"
+	"github.com/llmctl/llmctl/profiles"
+)
+
+// target is a server that a bench can load.
+type target struct {
+	endpoint, apiKey, model, metricsURL string
+	bundled                             bool
+	device                              string
+	child                               *stackChild // nil unless bundled
+}
+
+// died is closed when a target of our own has ended by itself; nil, which is
+// never, for others.
+func (t target) died() <-chan struct{} {
+	if t.child == nil {
+		return nil
+	}
+	return t.child.gone
+}
+
+// errInterrupted ends a bench that was stopped before anything was sent.
+var errInterrupted = &failure{code: exitInterrupted, err: errors.New("interrupted before anything was sent")}
+
+// target finds or starts what is to be loaded. An interrupt ends the search.
+func (b *bench) target(ctx context.Context, stop *stopper) (target, func(), error) {
+	ctx, cancel := context.WithCancel(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		select {
+		case <-stop.stopped:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	defer watch.Wait()
+	defer cancel()
+	t, closeTarget, err := b.findTarget(ctx)
+	if err != nil && stop.used() {
+		return t, nil, errInterrupted
+	}
+	return t, closeTarget, err
+}
+
+func (b *bench) findTarget(ctx context.Context) (target, func(), error) {
+	if b.bundled() {
+		child, err := startStack(ctx, b.stackArgs())
+		if err != nil {
+			return target{}, nil, err
+		}
+		r := child.ready
+		return target{r.Endpoint, child.key, r.Model, r.Metrics, true, r.Device, child}, child.close, nil
+	}
+	t := target{endpoint: b.flags.endpoint, apiKey: b.io.Env("OPENAI_API_KEY"), metricsURL: b.flags.metricsURL}
+	models, err := loadgen.Probe(ctx, loadgen.Options{Endpoint: t.endpoint, APIKey: t.apiKey, Headers: b.headers, API: loadgen.API(b.flags.api)})
+	switch {
+	case errors.Is(err, loadgen.ErrUnauthorized):
+		return t, nil, hinted(exitFailed, err, "set OPENAI_API_KEY to a key that the endpoint accepts")
+	case errors.Is(err, loadgen.ErrUnreachable), errors.Is(err, loadgen.ErrNotAPI):
+		return t, nil, hinted(exitFailed, err, "is the server running, and is --endpoint its base URL?")
+	case err != nil:
+		return t, nil, usage(err)
+	}
+	if t.model, err = b.wireModel(models); err == nil {
+		b.checkWindow(t.model, models)
+	}
+	return t, func() {}, err
+}
+
+// checkWindow warns of a workload that the model has no room for.
+func (b *bench) checkWindow(name string, models []loadgen.Model) {
+	w := b.scenario.Workload
+	need := int(w.Input.Largest() + w.Output.Largest())
+	for _, m := range models {
+		if m.ID == name && m.MaxModelLen > 0 && need > m.MaxModelLen {
+			b.warn("window", "requests of the workload reach %s tokens and the server's window is %s: it will refuse some; set --isl and --osl, or --workload",
+				units.Count(int64(need)), units.Count(int64(m.MaxModelLen)))
+		}
+	}
+}
+
+// wireModel is the name to ask the endpoint for.
+func (b *bench) wireModel(listed []loadgen.Model) (string, error) {
+	if b.flags.served != "" {
+		return b.flags.served, nil
+	}
+	ref := b.scenario.Model
+	if ref == "" {
+		name, err := loadgen.OnlyModel(listed)
+		if err != nil {
+			return "", hinted(exitUsage, err, "name one with --model")
+		}
+		return name, nil
+	}
+	models := make([]string, len(listed))
+	for i, m := range listed {
+		models[i] = m.ID
+	}
+	if len(models) == 0 || slices.Contains(models, ref) {
+		return ref, nil
+	}
+	if m, err := profiles.LoadModel(ref); err == nil {
+		for _, id := range m.IDs {
+			if slices.Contains(models, id) {
+				return id, nil
+			}
+		}
+		if len(models) == 1 {
+			return models[0], nil
+		}
+	}
+	b.warn("model_not_listed", "the endpoint does not list the model %q%s", ref, profiles.DidYouMean(ref, models))
+	return ref, nil
+}
+
+// stackArgs are the settings of the bundled engine as the child takes them. One
+// processor stays with the client.
+func (b *bench) stackArgs() []string {
+	return append(b.flags.engine.args(),
+		"--model="+b.scenario.Model, fmt.Sprintf("--workers=%d", max(1, runtime.GOMAXPROCS(0)-1)))
+}
