@@ -110,12 +110,12 @@ func poolMatchesModel(t *rapid.T) {
 		},
 		"register": func(t *rapid.T) {
 			if len(tables) == 0 {
-				t.Skip("no table")
+				return // nothing to do: under the fuzzer, a skipped action may be drawn for ever
 			}
 			table := tables[draw("table", len(tables))]
 			b := table[draw("index", len(table))]
 			if _, done := m.hashes[b]; done {
-				t.Skip("has a hash")
+				return
 			}
 			h := hashOf(draw("hash", 6))
 			p.Register(b, h)
@@ -124,7 +124,7 @@ func poolMatchesModel(t *rapid.T) {
 		},
 		"release": func(t *rapid.T) {
 			if len(tables) == 0 {
-				t.Skip("no table")
+				return
 			}
 			i := draw("table", len(tables))
 			p.Release(tables[i])
