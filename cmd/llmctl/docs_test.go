@@ -76,7 +76,7 @@ func tryCommand(t *testing.T, self, command string) {
 	}
 	dir := t.TempDir()
 	config := exec.Command(self, "profiles", "models", "show", "llama-3.1-8b")
-	config.Env = append(os.Environ(), "LLMCTL_TEST_MAIN=1")
+	config.Env = ownEnvironment(t)
 	shown, err := config.Output()
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +88,7 @@ func tryCommand(t *testing.T, self, command string) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", "llmctl() { '"+self+"' \"$@\"; }; "+strings.Replace(command, "| man -l -", "", 1))
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "LLMCTL_TEST_MAIN=1")
+	cmd.Env = ownEnvironment(t)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	if err := cmd.Run(); err != nil {

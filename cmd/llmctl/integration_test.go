@@ -28,7 +28,7 @@ func TestOpenAIClient(t *testing.T) {
 	t.Cleanup(cancel) // runs after the stack has ended by itself
 	const key = "sk-integration"
 	stack := exec.CommandContext(ctx, self, "stack")
-	stack.Env = append(os.Environ(), stackKeyEnv+"="+key)
+	stack.Env = append(ownEnvironment(t), stackKeyEnv+"="+key)
 	stdin, err := stack.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
