@@ -86,6 +86,7 @@ func writeMemory(b *strings.Builder, p *sizing.Plan) {
 		note = "missing"
 	}
 	row("= KV pool", m.KVCacheBytes, note)
+	writeRange(row, m)
 	row("KV of one token", p.Model.KVBytesPerToken, in.KVDType+", all accelerators of a replica")
 	row("KV of one request", p.Model.KVBytesOfLongestRequest, fmt.Sprintf("of %s tokens, the longest", units.Count(int64(in.MaxModelLen))))
 	writeTable(b, t)
@@ -93,6 +94,18 @@ func writeMemory(b *strings.Builder, p *sizing.Plan) {
 		paragraph(b, "  ", fmt.Sprintf("At once: %s requests of the longest kind, or %s of the workload on average (%s tokens in, %s out, %.0f%% prefix hits).",
 			units.Number(m.MaxConcurrency), units.Number(m.MixSequences), units.Number(in.InputTokens), units.Number(in.OutputTokens), in.PrefixHitRate*100))
 	}
+}
+
+// writeRange writes what the pool may be instead, where that matters.
+func writeRange(row func(name string, bytes int64, note string), m sizing.Memory) {
+	if !m.NearEdge() {
+		return
+	}
+	holds := func(tokens int64, requests float64) string {
+		return fmt.Sprintf("%s tokens, %s of the longest requests", units.Count(tokens), units.Number(requests))
+	}
+	row("  or as low as", m.BytesLow, holds(m.TokensLow, m.ConcurrencyLow))
+	row("  or as high as", m.BytesHigh, holds(m.TokensHigh, m.ConcurrencyHigh))
 }
 
 // writePerformance writes the times of one replica, and how far to trust them.

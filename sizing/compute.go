@@ -24,6 +24,7 @@ func Compute(r Request) (*Plan, error) {
 	p := &Plan{Schema: Schema, Memory: s.plannedMemory(), Assumptions: []Assumption{}, Warnings: []Warning{}}
 	s.fitLength(&p.Memory, l)
 	p.Memory.fill(s, l)
+	p.Memory.fillRange(s, l)
 	m := s.warmMix(p.Memory, l)
 	s.inputs.InputTokens, s.inputs.OutputTokens, s.inputs.PrefixHitRate = tidy(m.input), tidy(m.output), tidy(m.hitRate())
 	p.Memory.MixSequences = mixSequences(p.Memory, l, m)

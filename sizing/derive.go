@@ -27,17 +27,22 @@ func (d *derivations) note(name, formula, note string, value float64, unit, sour
 func derive(s *situation, p *Plan, l layout, m mix) []Derivation {
 	var d derivations
 	d.cache(s, p)
+	d.state(s, p)
 	d.weights(s, p)
 	d.pool(s, p)
 	d.capacity(s, p, l, m)
+	d.poolRange(s, p.Memory, l)
 	if p.Performance != nil {
 		r := s.newReplica(p.Memory, m)
 		st := r.at(p.Performance.RPS)
 		d.step(s, r, st)
 		d.tokens(p, r, st)
 		d.firstToken(p, r, st)
+		d.quantiles(p)
+		d.throughput(p, r)
 		d.fleet(p, r)
 	}
+	d.name()
 	return d
 }
 
@@ -63,13 +68,11 @@ func (d *derivations) cache(s *situation, p *Plan) {
 		formula, source = "layers × (latent rank + rotary dim) × bytes per value", "config.json: kv_lora_rank, qk_rope_head_dim (MLA, arXiv 2405.04434)"
 	}
 	d.add("KV cache per token", formula, strings.Join(all, " + "), float64(p.Model.KVBytesPerToken), "B", source)
-	if p.Model.GrowingKVBytesPerToken != p.Model.KVBytesPerToken {
-		if len(growing) == 0 {
-			growing = []string{"0"}
-		}
-		d.add("KV cache per token beyond the windows", "the same over layers without a window", strings.Join(growing, " + "),
-			float64(p.Model.GrowingKVBytesPerToken), "B", "config.json: sliding_window, layer_types")
+	if len(growing) == 0 {
+		growing = []string{"0"}
 	}
+	d.add("KV cache per token beyond the windows", "the same over layers without a window", strings.Join(growing, " + "),
+		float64(p.Model.GrowingKVBytesPerToken), "B", "config.json: sliding_window, layer_types")
 	d.add("KV cache of the longest request", "sum over layers of bytes per token × min(tokens, window)", strings.Join(longest, " + "),
 		float64(p.Model.KVBytesOfLongestRequest), "B", "max_model_len")
 }
@@ -97,10 +100,7 @@ func (d *derivations) capacity(s *situation, p *Plan, l layout, m mix) {
 		fmt.Sprintf("max(0, ⌊%s ÷ (%s × %d)⌋)", units.Count(mem.KVCacheBytes), units.Count(l.pageBytes), l.groupSize),
 		float64(mem.KVCacheBlocks), "blocks", "vLLM v1/core/kv_cache_utils.py")
 	blocks, request := units.Count(mem.KVCacheBlocks), units.Count(l.perRequest(in.MaxModelLen, in.MaxNumBatchedTokens))
-	formula, text := "blocks ÷ groups × tokens per block", fmt.Sprintf("⌊%s ÷ %d⌋ × %d", blocks, len(l.groups), l.smallestBlock())
-	if s.engine.KVTokens == profiles.TokensByConcurrency {
-		formula, text = "longest requests at once × max_model_len", fmt.Sprintf("⌊%s ÷ %s × %s⌋", blocks, request, units.Count(int64(in.MaxModelLen)))
-	}
+	formula, text := s.tokensOf(l, blocks, request)
 	d.add("KV tokens", formula, text, float64(mem.KVCacheTokens), "tokens", "as the engine logs them")
 	d.add("longest requests at once", "blocks ÷ blocks of one request of max_model_len", blocks+" ÷ "+request,
 		mem.MaxConcurrency, "requests", "as the engine logs them")
@@ -120,6 +120,14 @@ func (d *derivations) capacity(s *situation, p *Plan, l layout, m mix) {
 	}
 	d.add("average requests at once", "(blocks − shared prefixes, once each) ÷ blocks of a sequence less its prefix", text,
 		mem.MixSequences, "requests", "workload: input, output, prefix")
+}
+
+// tokensOf is the engine's rule for the tokens that it logs, with these blocks.
+func (s *situation) tokensOf(l layout, blocks, request string) (formula, text string) {
+	if s.engine.KVTokens == profiles.TokensByConcurrency {
+		return "longest requests at once × max_model_len", fmt.Sprintf("⌊%s ÷ %s × %s⌋", blocks, request, units.Count(int64(s.inputs.MaxModelLen)))
+	}
+	return "blocks ÷ groups × tokens per block", fmt.Sprintf("⌊%s ÷ %d⌋ × %d", blocks, len(l.groups), l.smallestBlock())
 }
 
 // averageTerms is layout.average in numbers, with equal groups together.

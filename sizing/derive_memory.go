@@ -15,6 +15,9 @@ func (d *derivations) weights(s *situation, p *Plan) {
 		fmt.Sprintf("%s + %s + %s + %s + %s + %s", units.Count(c.Embedding), units.Count(c.Head), units.Count(c.Attention),
 			units.Count(c.Dense), units.Count(c.Experts), units.Count(c.Router+c.Small)),
 		float64(c.Total()), "parameters", "config.json")
+	d.add("active parameters", "parameters − experts + the experts that a token visits",
+		fmt.Sprintf("%s − %s + %s", units.Count(c.Total()), units.Count(c.Experts), units.Count(c.Visited)),
+		float64(c.Active()), "parameters", "config.json: num_experts_per_tok")
 
 	w, t, pp := shape.Weights(s.model, s.format), s.inputs.TensorParallel, s.inputs.PipelineParallel
 	layers := fmt.Sprintf("(%s + %s) ÷ %d + %s ÷ min(%d, %d) + %s", bytesFigure(w.Split), bytesFigure(w.Experts), t,
@@ -36,6 +39,7 @@ func (d *derivations) pool(s *situation, p *Plan) {
 	reserve, activation := bytesFigure(float64(m.ReserveBytes)), bytesFigure(float64(m.ActivationBytes))
 	other := bytesFigure(float64(m.NonTorchBytes))
 	formula, text := "", ""
+	d.note("memory of one accelerator", "as the driver or an engine reports it, or the catalogue", "a fact", float64(m.TotalBytes), "B", s.device.Source)
 	switch {
 	case m.Given:
 		d.note("KV pool per accelerator", "as given", "a setting", float64(m.KVCacheBytes), "B", "--kv-cache-memory")
@@ -45,11 +49,11 @@ func (d *derivations) pool(s *situation, p *Plan) {
 		formula = "memory × fraction − reserve − weights"
 		text = fmt.Sprintf("%s × %s − %s − %s", total, share, reserve, weights)
 	case s.engine.Pool == profiles.PoolFree:
-		d.activation(s, m)
+		d.overheads(s, m)
 		formula = "(memory − weights − activation − non-torch) × fraction"
 		text = fmt.Sprintf("(%s − %s − %s − %s) × %s", total, weights, activation, other, share)
 	default:
-		d.activation(s, m)
+		d.overheads(s, m)
 		formula = "memory × utilization − weights − activation − non-torch"
 		text = fmt.Sprintf("%s × %s − %s − %s − %s", total, share, weights, activation, other)
 		if s.engine.CUDAGraph.InBudget {
@@ -66,6 +70,21 @@ func (d *derivations) reserve(s *situation, m Memory) {
 		fmt.Sprintf("%s + %s × %s + %s × %d + %s", bytesFigure(float64(r.BaseBytes)), bytesFigure(float64(r.PerBatchedTokenBytes)),
 			units.Count(int64(in.MaxNumBatchedTokens)), bytesFigure(float64(r.PerRankBytes)), in.TensorParallel*in.PipelineParallel, bytesFigure(float64(r.GraphBytes))),
 		float64(m.ReserveBytes), "B", s.engine.Source)
+}
+
+// overheads explains what engines allocate beside weights and cache.
+func (d *derivations) overheads(s *situation, m Memory) {
+	d.activation(s, m)
+	if m.NonTorchBytes > 0 {
+		d.note("non-torch memory", "device context and communication buffers", "a fact of the engine's version", float64(m.NonTorchBytes), "B", s.engine.Source)
+	}
+	if m.CUDAGraphBytes > 0 {
+		where := "outside of the budget"
+		if s.engine.CUDAGraph.InBudget {
+			where = "inside the budget"
+		}
+		d.note("CUDA graphs", "memory of captured graphs, "+where, "a fact of the engine's version", float64(m.CUDAGraphBytes), "B", s.engine.Source)
+	}
 }
 
 func (d *derivations) activation(s *situation, m Memory) {

@@ -64,7 +64,10 @@ func (d *derivations) fleet(p *Plan, r replica) {
 		d.add("replicas", "⌈requests in flight ÷ (largest rate × target utilization × E2E at that rate)⌉",
 			fmt.Sprintf("⌈%s ÷ (%s/s × %s × %s)⌉", units.Count(int64(in.Concurrency)), figure(p.Performance.MaxRPS), setting(in.TargetUtilization), secondsFigure(r.at(planned).e2e(r))),
 			float64(f.Replicas), "replicas", "--concurrency and Little's law")
+	} else {
+		d.note("replicas", "one", "no load was said", 1, "replicas", "--rps or --concurrency")
 	}
+	d.load(p)
 	if f.USDPerHour == 0 {
 		return
 	}

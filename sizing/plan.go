@@ -81,6 +81,8 @@ type Memory struct {
 	MaxConcurrency  float64 `json:"max_concurrency"` // requests of max_model_len
 	MixSequences    float64 `json:"mix_sequences"`   // requests of the workload, on average, at once
 	Given           bool    `json:"kv_cache_given,omitempty"`
+
+	*PoolRange // of a pool that is computed and has an error
 }
 
 // Performance is that of one replica at the planned load.
@@ -133,8 +135,11 @@ type Fleet struct {
 // units, of which those with a decimal point and four or more significant digits
 // are rounded. It is empty where the number comes from a search, a mean over many
 // points or a setting; Note then says which.
+//
+// Key is the path of the value in the plan's JSON, empty for steps on the way.
 type Derivation struct {
 	Name        string  `json:"name"`
+	Key         string  `json:"key,omitempty"`
 	Formula     string  `json:"formula"`
 	Substituted string  `json:"substituted,omitempty"`
 	Note        string  `json:"note,omitempty"`
