@@ -46,6 +46,7 @@ func writeAnswer(b *strings.Builder, p *sizing.Plan) {
 		for _, reason := range p.Reasons {
 			paragraph(b, "  - ", reason)
 		}
+		writeAlternatives(b, p.Alternatives)
 		return
 	}
 	f := p.Fleet
@@ -56,6 +57,19 @@ func writeAnswer(b *strings.Builder, p *sizing.Plan) {
 	if f.USDPerHour > 0 {
 		paragraph(b, "  ", fmt.Sprintf("$%s per hour, $%s per 1M output tokens, $%s per 1M tokens in and out",
 			money(f.USDPerHour), money(f.USDPer1MOut), money(f.USDPer1M)))
+	}
+}
+
+// writeAlternatives writes the commands of the smallest changes, to be copied.
+func writeAlternatives(b *strings.Builder, alternatives []sizing.Alternative) {
+	if len(alternatives) == 0 {
+		return
+	}
+	b.WriteString("\nTry\n")
+	for _, a := range alternatives[:min(3, len(alternatives))] {
+		for line := range strings.Lines(a.Wrapped(planWidth-2) + "\n") {
+			b.WriteString("  " + line)
+		}
 	}
 }
 

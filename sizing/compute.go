@@ -32,8 +32,9 @@ func Compute(r Request) (*Plan, error) {
 	p.Reasons = s.memoryReasons(p.Memory, l, m)
 	if len(p.Reasons) == 0 {
 		s.plan(p, l, m)
-	} else {
-		p.Reasons = append(p.Reasons, s.nearest(r)...)
+	}
+	if len(p.Reasons) > 0 {
+		s.suggest(p, r, l)
 	}
 	p.Feasible = len(p.Reasons) == 0
 	p.Inputs = s.inputs

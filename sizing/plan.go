@@ -6,17 +6,18 @@ const Schema = "llmctl/plan/v1"
 // Plan is the answer. Its JSON is llmctl/plan/v1: SI units in the keys, absent
 // values left out.
 type Plan struct {
-	Schema      string       `json:"schema"`
-	Feasible    bool         `json:"feasible"`
-	Reasons     []string     `json:"reasons,omitempty"` // why not, and the nearest that is
-	Inputs      Inputs       `json:"inputs"`
-	Model       ModelFacts   `json:"model"`
-	Memory      Memory       `json:"memory"`
-	Performance *Performance `json:"performance,omitempty"`
-	Fleet       *Fleet       `json:"plan,omitempty"`
-	Derivation  []Derivation `json:"derivation"`
-	Assumptions []Assumption `json:"assumptions"`
-	Warnings    []Warning    `json:"warnings"`
+	Schema       string        `json:"schema"`
+	Feasible     bool          `json:"feasible"`
+	Reasons      []string      `json:"reasons,omitempty"`      // why not, and the nearest that is
+	Alternatives []Alternative `json:"alternatives,omitempty"` // smallest change first, when not feasible
+	Inputs       Inputs        `json:"inputs"`
+	Model        ModelFacts    `json:"model"`
+	Memory       Memory        `json:"memory"`
+	Performance  *Performance  `json:"performance,omitempty"`
+	Fleet        *Fleet        `json:"plan,omitempty"`
+	Derivation   []Derivation  `json:"derivation"`
+	Assumptions  []Assumption  `json:"assumptions"`
+	Warnings     []Warning     `json:"warnings"`
 }
 
 // Inputs are all values that the plan rests on, defaults included.

@@ -2,6 +2,8 @@ package sizing
 
 import (
 	"fmt"
+	"math"
+	"strings"
 
 	"github.com/llmctl/llmctl/internal/units"
 )
@@ -31,88 +33,75 @@ func (s *situation) memoryReasons(m Memory, l layout, x mix) []string {
 	return nil
 }
 
+// A clause is a bound of the objective and what a lone request takes.
+type clause struct {
+	name       string
+	bound, got float64
+}
+
+// lone is what a lone request takes, for each bound that applies; empty when
+// even one is too much.
+func (l limits) lone(r replica) []clause {
+	idle := r.at(idleRate)
+	if !idle.stable {
+		return nil
+	}
+	var clauses []clause
+	for _, c := range []struct {
+		name  string
+		bound float64
+		got   func() float64
+	}{
+		{"TTFT", l.ttft, func() float64 { return idle.ttftQuantile(l.quantile) }},
+		{"TPOT", l.tpot, func() float64 { return idle.tpotQuantile(r, l.quantile) }},
+		{"E2E", l.e2e, func() float64 { return idle.latency(r).quantile(l.quantile) }},
+	} {
+		if c.bound > 0 {
+			clauses = append(clauses, clause{c.name, c.bound, c.got()})
+		}
+	}
+	return clauses
+}
+
+// worst is how far the worst clause is beyond its bound, 1 where it just holds.
+func worst(clauses []clause) float64 {
+	most := math.Inf(1)
+	for i, c := range clauses {
+		if most = max(most, c.got/c.bound); i == 0 {
+			most = c.got / c.bound
+		}
+	}
+	return most
+}
+
+// broken words the clauses that do not hold.
+func broken(clauses []clause, quantile float64) string {
+	text := ""
+	for _, c := range clauses {
+		if c.got > c.bound {
+			text += fmt.Sprintf("; %s p%g is %s against %s", c.name, quantile*100, units.Seconds(c.got), units.Seconds(c.bound))
+		}
+	}
+	return text
+}
+
 // sloReason says which bound a lone request already breaks, and what its time
 // is made of.
 func (s *situation) sloReason(r replica, bound string) string {
-	idle, q := r.at(idleRate), s.limits.quantile
-	times := ""
-	for _, c := range []struct {
-		name       string
-		bound, got float64
-	}{
-		{"TTFT", s.limits.ttft, 0}, {"TPOT", s.limits.tpot, 0}, {"E2E", s.limits.e2e, 0},
-	} {
-		if c.bound == 0 || !idle.stable {
-			continue
-		}
-		switch c.name {
-		case "TTFT":
-			c.got = idle.ttftQuantile(q)
-		case "TPOT":
-			c.got = idle.tpotQuantile(r, q)
-		default:
-			c.got = idle.latency(r).quantile(q)
-		}
-		if c.got > c.bound {
-			times += fmt.Sprintf("; %s p%g is %s against %s", c.name, q*100, units.Seconds(c.got), units.Seconds(c.bound))
+	step := r.at(idleRate).decode
+	var terms []string
+	for _, t := range []struct {
+		name    string
+		seconds float64
+	}{{"fixed cost per layer", step.Fixed}, {"memory", step.Memory}, {"compute", step.Compute}, {"collectives", step.Collective}} {
+		if t.seconds > 0 {
+			terms = append(terms, t.name+" "+units.Seconds(t.seconds))
 		}
 	}
-	return fmt.Sprintf("a lone request already breaks the %s%s; most of a decode step is %s, its roofline limit is %s",
-		bound, times, idle.decode.Bound(), units.Seconds(idle.decode.Limit))
-}
-
-// nearest looks for the smallest changes that make the model fit: more tensor
-// parallelism, 8-bit weights, an 8-bit cache, another accelerator. fp8 is named
-// only where the accelerator computes in it.
-func (s *situation) nearest(r Request) []string {
-	var found []string
-	try := func(what string, change func(*Request)) bool {
-		changed := r
-		change(&changed)
-		t, err := resolve(changed)
-		if err != nil {
-			return false
-		}
-		l, err := newLayout(t.model, t.kv, t.inputs.TensorParallel, t.inputs.PipelineParallel, t.inputs.BlockSize)
-		if err != nil {
-			return false
-		}
-		m := t.plannedMemory()
-		t.fitLength(&m, l)
-		m.fill(t, l)
-		x := t.warmMix(m, l)
-		m.MixSequences = mixSequences(m, l, x)
-		if len(t.memoryReasons(m, l, x)) > 0 {
-			return false
-		}
-		found = append(found, what)
-		return true
+	text := fmt.Sprintf("a lone request already breaks the %s%s; most of a decode step is %s (%s), its roofline limit is %s",
+		bound, broken(s.limits.lone(r), s.limits.quantile), step.Bound(), strings.Join(terms, ", "), units.Seconds(step.Limit))
+	if bound == "TTFT objective" {
+		text += "; " + s.prefillBound(r)
 	}
-	fits := 0
-	for _, tp := range []int{2, 4, 8, 16} {
-		if tp > s.inputs.TensorParallel && try(fmt.Sprintf("it fits with --tp %d", tp), func(r *Request) { r.Scenario.Parallel.Tensor = tp }) {
-			fits = tp
-			break
-		}
-	}
-	narrow := "int8"
-	if s.device.FP8FlopsPerS > 0 {
-		narrow = "fp8"
-	}
-	for tp := s.inputs.TensorParallel; s.format.Quantization.Method == "" && tp <= 8 && (fits == 0 || tp < fits); tp *= 2 {
-		if try(fmt.Sprintf("it fits with --weight-dtype %s and --tp %d", narrow, tp), func(r *Request) {
-			r.WeightDType, r.Scenario.Parallel.Tensor = narrow, tp
-		}) {
-			break
-		}
-	}
-	if s.kv.Bytes() == 2 && s.device.FP8FlopsPerS > 0 {
-		try("it fits with --kv-dtype fp8", func(r *Request) { r.KVDType = "fp8" })
-	}
-	for _, key := range []string{"h100-sxm-80gb", "h200-sxm-141gb", "b200-180gb", "b300-270gb"} {
-		if key != s.device.Name && try("it fits with --accelerator "+key, func(r *Request) { r.Scenario.Accelerator = key }) {
-			break
-		}
-	}
-	return found
+	return text
 }

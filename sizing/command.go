@@ -1,0 +1,75 @@
+package sizing
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/llmctl/llmctl/profiles"
+)
+
+// Args are the words of the `llmctl size` command line that asks for the
+// request, what was not said left out. The classes and tenants of a workload,
+// which a plan does not tell apart, are no part of it.
+func (r Request) Args() []string {
+	args := []string{"llmctl", "size"}
+	text := func(flag, value string) {
+		if value != "" {
+			args = append(args, flag, value)
+		}
+	}
+	count := func(flag string, n int) {
+		if n != 0 {
+			args = append(args, flag, strconv.Itoa(n))
+		}
+	}
+	number := func(flag string, v float64) {
+		if v != 0 {
+			args = append(args, flag, strconv.FormatFloat(v, 'f', -1, 64))
+		}
+	}
+	sc := r.Scenario
+	text("--model", sc.Model)
+	text("--accelerator", sc.Accelerator)
+	text("--engine", sc.Engine)
+	count("--tp", sc.Parallel.Tensor)
+	count("--pp", sc.Parallel.Pipeline)
+	args = append(args, workloadArgs(sc.Workload)...)
+	number("--rps", sc.Workload.Arrival.RatePerS)
+	count("--concurrency", sc.Workload.Arrival.Concurrency)
+	for _, slo := range sc.SLO {
+		text("--slo", slo.String())
+	}
+	number("--price", sc.Price.USDPerAcceleratorHour)
+	text("--weight-dtype", r.WeightDType)
+	text("--kv-dtype", r.KVDType)
+	number("--gpu-memory-utilization", r.GPUMemoryUtilization)
+	count("--block-size", r.BlockSize)
+	count("--max-model-len", r.MaxModelLen)
+	count("--max-num-seqs", r.MaxNumSeqs)
+	count("--max-num-batched-tokens", r.MaxNumBatchedTokens)
+	count("--kv-cache-memory", int(r.KVCacheMemory))
+	number("--target-utilization", r.TargetUtilization)
+	return args
+}
+
+// workloadArgs names a built-in workload, and spells out what differs from it.
+func workloadArgs(w profiles.Workload) []string {
+	var args []string
+	var base profiles.Workload
+	if w.Name != "" && slices.Contains(profiles.WorkloadNames(), w.Name) {
+		if known, err := profiles.LoadWorkload(w.Name); err == nil {
+			base = *known
+			args = append(args, "--workload", w.Name)
+		}
+	}
+	if w.Input.Kind != "" && w.Input != base.Input {
+		args = append(args, "--isl", w.Input.String())
+	}
+	if w.Output.Kind != "" && w.Output != base.Output {
+		args = append(args, "--osl", w.Output.String())
+	}
+	if w.Prefix != (profiles.Prefix{}) && w.Prefix != base.Prefix {
+		args = append(args, "--prefix", w.Prefix.String())
+	}
+	return args
+}
