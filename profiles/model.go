@@ -46,6 +46,9 @@ type Model struct {
 	NormEpsilon    float64 // RMSNorm epsilon
 	RopeTheta      float64 // base of the rotary embedding
 	RopeScaling    string  // kind of scaling of the rotary embedding, empty when none
+
+	TrainedPositions int // window before RopeScaling extends it to MaxPositions; 0 when it does not
+
 	Activation     string  // hidden_act, e.g. "silu"
 	BOSToken       int     // -1 when the config names none
 	EOSTokens      []int

@@ -164,6 +164,7 @@ func readRope(m *Model, c *config) {
 		if m.RopeScaling == "default" {
 			m.RopeScaling = ""
 		}
+		extendWindow(m, scaling)
 	}
 	c.adopt(scaling)
 }

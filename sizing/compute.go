@@ -39,7 +39,7 @@ func Compute(r Request) (*Plan, error) {
 	p.Feasible = len(p.Reasons) == 0
 	p.Inputs = s.inputs
 	p.Derivation = derive(s, p, l, m)
-	s.addWarnings(p)
+	s.addWarnings(p, r)
 	p.Assumptions = append(p.Assumptions, s.assumptions...)
 	p.Warnings = append(p.Warnings, s.warnings...)
 	return p, nil

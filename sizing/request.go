@@ -34,6 +34,8 @@ type Request struct {
 	MaxNumBatchedTokens  int
 	KVCacheMemory        int64   // bytes per accelerator: skips the memory model
 	TargetUtilization    float64 // 0..1
+
+	Today time.Time // tells old prices; zero when nobody asks
 }
 
 // situation is a request with every default filled in and every name loaded.

@@ -1,40 +1,38 @@
 package sizing
 
 import (
-	"strings"
+	"time"
 
 	"github.com/llmctl/llmctl/internal/units"
+	"github.com/llmctl/llmctl/profiles"
+	"github.com/llmctl/llmctl/sizing/shape"
 )
 
-// addWarnings says what a reader should know before believing the plan.
-func (s *situation) addWarnings(p *Plan) {
-	m, in := p.Memory, s.inputs
-	if s.device.MemorySource != "log" && s.device.MemorySource != "" {
-		s.warn("nominal-memory", "the memory of %s is the catalogue's; engines see 0.5 to 2%% less", s.device.Name)
-	}
-	if m.KVCacheBytes > 0 && float64(m.ErrorBytes) > 0.1*float64(m.KVCacheBytes) {
-		s.warn("near-the-edge", "the KV pool is %s to %s: overheads are known to about %s only",
-			units.Bytes(max(0, m.KVCacheBytes-m.ErrorBytes)), units.Bytes(m.KVCacheBytes+m.ErrorBytes), units.Bytes(m.ErrorBytes))
-	}
-	s.startupRoom(m)
+// addWarnings says what a reader should know before believing the plan: each in
+// a line, with what to do about it.
+func (s *situation) addWarnings(p *Plan, r Request) {
+	s.warnOfMemory(p.Memory, r)
+	s.warnOfModel()
+	s.warnOfPrice(r.Today)
 	if p.Performance == nil {
 		return
 	}
-	if in.TensorParallel > 1 {
-		switch {
-		case s.device.LinkBytesPerS == 0:
-			s.warn("unknown-link", "no link speed is known for %s: the time of tensor parallelism's exchanges is not counted", s.device.Name)
-		case !strings.HasPrefix(s.device.Link, "NVLink"):
-			s.warn("slow-link", "tensor parallelism over %s: exchanges inside every layer want an NVLink-class link", s.device.Link)
-		}
+	s.warnOfLinks()
+	s.warnOfLoad(p)
+}
+
+// warnOfMemory looks at how well the pool is known, and whether the engine will
+// start with it.
+func (s *situation) warnOfMemory(m Memory, r Request) {
+	if s.device.MemorySource != "log" && s.device.MemorySource != "" {
+		s.warn("nominal-memory", "the memory of %s is the catalogue's; engines see 0.5 to 2%% less", s.device.Name)
 	}
-	if in.PipelineParallel > 1 {
-		s.warn("pipeline", "pipeline parallelism adds capacity, but does not shorten the time of a token")
+	if m.NearEdge() {
+		s.warn("near-the-edge", "the KV pool is %s to %s: overheads are known to about %s only; leave room, or measure the engine's start-up log and give its pool with --kv-cache-memory",
+			units.Bytes(m.BytesLow), units.Bytes(m.BytesHigh), units.Bytes(m.ErrorBytes))
 	}
-	if float64(in.MaxNumSeqs) > m.MixSequences {
-		s.warn("preemption", "max_num_seqs %d is more than the %s average requests that the KV cache holds: under overload the engine preempts; more replicas help, faster accelerators do not",
-			in.MaxNumSeqs, units.Number(m.MixSequences))
-	}
+	s.startupRoom(m)
+	s.warnOfUpgrade(m, r)
 }
 
 // startupRoom checks the memory outside of the budget: the device context,
@@ -52,5 +50,57 @@ func (s *situation) startupRoom(m Memory) {
 	if outside < need {
 		s.warn("start-up-room", "outside of the budget are %s, but the device context, CUDA graphs and the sampler's warm-up may want %s: the engine may fail to start; lower --gpu-memory-utilization or --max-num-seqs",
 			units.Bytes(int64(outside)), units.Bytes(int64(need)))
+	}
+}
+
+// upgradeShare is the difference of the pool from which an upgrade needs a plan
+// of its own.
+const upgradeShare = 0.02
+
+// warnOfUpgrade compares the pool with that of the newest version that is known:
+// memory moves between budgets from one version to the next.
+func (s *situation) warnOfUpgrade(m Memory, r Request) {
+	newest, err := profiles.LoadEngine(s.engine.Name)
+	if err != nil || m.Given || m.KVCacheBytes <= 0 || newest.Version == s.engine.Version {
+		return
+	}
+	r.Scenario.Engine = newest.String()
+	t, err := resolve(r)
+	if err != nil {
+		return
+	}
+	pool := t.plannedMemory().KVCacheBytes
+	if change := float64(pool)/float64(m.KVCacheBytes) - 1; change < -upgradeShare || change > upgradeShare {
+		s.warn("engine-upgrade", "%s, the newest version that is known, has a pool of %s with the same flags, not %s: plan again before an upgrade",
+			newest, units.Bytes(max(0, pool)), units.Bytes(m.KVCacheBytes))
+	}
+}
+
+// warnOfModel looks for what the plan does not count.
+func (s *situation) warnOfModel() {
+	for _, layer := range s.model.Layers {
+		if layer.Attention.Kind == profiles.LinearAttention && s.kv == shape.FP8 {
+			s.warn("fp8-hybrid", "an fp8 cache does not halve the state of %s's linear layers: expect 1.0 to 1.8 times the tokens, not twice (vllm-project/vllm issue 55196)", s.model.Name)
+			break
+		}
+	}
+	if trained := s.model.TrainedPositions; trained > 0 && s.inputs.MaxModelLen > trained {
+		s.warn("rope-scaled", "%s was trained for %s positions, what is beyond is reached by %s scaling: measure the quality there and of short prompts, or take --max-model-len %d",
+			s.model.Name, units.Count(int64(trained)), s.model.RopeScaling, trained)
+	}
+}
+
+// priceAge is how old a list price may be.
+const priceAge = 365 * 24 * time.Hour
+
+// warnOfPrice looks at the date of a list price; a zero day means that nobody
+// knows which day it is.
+func (s *situation) warnOfPrice(today time.Time) {
+	date, err := time.Parse(time.DateOnly, s.inputs.PriceDate)
+	if err != nil { // some sources name the month only
+		date, err = time.Parse("2006-01", s.inputs.PriceDate)
+	}
+	if err == nil && !today.IsZero() && today.Sub(date) > priceAge {
+		s.warn("old-price", "the price of %s is of %s, which is more than a year ago: give today's with --price", s.device.Name, s.inputs.PriceDate)
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -40,7 +41,7 @@ each number was reached.`,
 			if err := checkNumbers(cmd, request, kvCacheMemory); err != nil {
 				return usage(err)
 			}
-			request.Scenario = sc
+			request.Scenario, request.Today = sc, time.Now()
 			if kvCacheMemory != "" {
 				if request.KVCacheMemory, err = units.ParseBytes(kvCacheMemory); err != nil {
 					return usagef("--kv-cache-memory: %w", err)

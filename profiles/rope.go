@@ -1,0 +1,28 @@
+package profiles
+
+import "strings"
+
+// extendWindow applies a scaling of the rotary embedding that its user added to
+// a published config, as engines do (vLLM config/model.py): yarn reaches
+// original_max_position_embeddings × factor positions, linear and dynamic scaling
+// max_position_embeddings × factor. Publishers who trained with a scaling state
+// the extended window already, as do the kinds longrope and llama3, and Gemma 3.
+func extendWindow(m *Model, scaling *config) {
+	factor := scaling.number(1, "factor")
+	reach := 0.0
+	switch {
+	case strings.HasPrefix(m.Type, "gemma3"):
+		return
+	case m.RopeScaling == "yarn":
+		original, ok := scaling.count(1, maxTokens, "original_max_position_embeddings")
+		if !ok {
+			original = m.MaxPositions
+		}
+		reach = float64(original) * factor
+	case m.RopeScaling == "linear" || m.RopeScaling == "dynamic":
+		reach = float64(m.MaxPositions) * factor
+	}
+	if reach > float64(m.MaxPositions) && reach <= maxTokens {
+		m.TrainedPositions, m.MaxPositions = m.MaxPositions, int(reach)
+	}
+}

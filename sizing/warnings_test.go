@@ -1,0 +1,201 @@
+package sizing
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/llmctl/llmctl/profiles"
+)
+
+// extended is a model whose user stretched its window with yarn.
+const extended = `{"architectures": ["Qwen2ForCausalLM"], "model_type": "qwen2", "hidden_size": 3584, "intermediate_size": 18944,
+"num_attention_heads": 28, "num_hidden_layers": 28, "num_key_value_heads": 4, "vocab_size": 152064, "max_position_embeddings": 32768,
+"rope_scaling": {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32768}, "torch_dtype": "bfloat16"}`
+
+// warningCases has for each warning a request that gives it and a neighbour that
+// does not.
+func warningCases(t *testing.T) map[string][2]func(*Request) {
+	t.Helper()
+	config := filepath.Join(t.TempDir(), "config.json")
+	if err := os.WriteFile(config, []byte(extended), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	april := time.Date(2026, 4, 4, 0, 0, 0, 0, time.UTC)
+	return map[string][2]func(*Request){
+		"slo-class": {
+			func(r *Request) { r.Scenario.SLO = []profiles.SLO{{Class: "batch", E2E: time.Minute}} },
+			func(r *Request) { r.Scenario.SLO = []profiles.SLO{{E2E: time.Minute}} },
+		},
+		"no-price": {
+			func(r *Request) { r.Scenario.Accelerator = "a100-pcie-80gb" },
+			func(r *Request) {
+				r.Scenario.Accelerator, r.Scenario.Price.USDPerAcceleratorHour = "a100-pcie-80gb", 2
+			},
+		},
+		"old-price": {
+			func(r *Request) { r.Today = april.AddDate(1, 0, 0) },
+			func(r *Request) { r.Today = april },
+		},
+		"max-model-len": {
+			func(r *Request) { r.Scenario.Accelerator = "rtx-4090-24gb" },
+			func(r *Request) { r.Scenario.Accelerator, r.MaxModelLen = "rtx-4090-24gb", 16_384 },
+		},
+		"default-slo": {
+			func(r *Request) { r.Scenario.Model, r.Scenario.Parallel.Tensor = "llama-3.1-70b", 4 },
+			nil,
+		},
+		"vision-tower": {
+			func(r *Request) { r.Scenario.Model = "gemma-3-27b" },
+			nil,
+		},
+		"no-bf16": {
+			func(r *Request) { r.Scenario.Accelerator, r.Scenario.Model = "t4-16gb", "llama-3.2-1b" },
+			nil,
+		},
+		"no-fp8": {
+			func(r *Request) { r.Scenario.Accelerator, r.WeightDType = "a100-sxm-80gb", "fp8" },
+			func(r *Request) { r.WeightDType = "fp8" },
+		},
+		"no-fp8-cache": {
+			func(r *Request) { r.Scenario.Accelerator, r.KVDType = "a100-sxm-80gb", "fp8" },
+			func(r *Request) { r.KVDType = "fp8" },
+		},
+		"no-fp4": {
+			func(r *Request) { r.WeightDType = "nvfp4" },
+			func(r *Request) { r.Scenario.Accelerator, r.WeightDType = "b200-180gb", "nvfp4" },
+		},
+		"nominal-memory": {
+			func(r *Request) { r.Scenario.Accelerator = "a100-pcie-80gb" },
+			nil,
+		},
+		"near-the-edge": {
+			func(r *Request) { r.Scenario.Model, r.Scenario.Engine, r.GPUMemoryUtilization = "qwen3-32b", "vllm@0.11", 0.87 },
+			nil,
+		},
+		"start-up-room": {
+			func(r *Request) { r.Scenario.Model, r.GPUMemoryUtilization = "gpt-oss-20b", 0.95 },
+			func(r *Request) { r.Scenario.Model, r.GPUMemoryUtilization = "gpt-oss-20b", 0.9 },
+		},
+		"engine-upgrade": {
+			// CUDA graphs move into the budget: 1 GiB, which is much of 13 and little of 58.
+			func(r *Request) { r.Scenario.Model, r.GPUMemoryUtilization = "qwen3-32b", 0.95 },
+			func(r *Request) { r.GPUMemoryUtilization = 0.95 },
+		},
+		"rope-scaled": {
+			func(r *Request) { r.Scenario.Model = config },
+			func(r *Request) { r.Scenario.Model, r.MaxModelLen = config, 32_768 },
+		},
+		"unknown-link": {
+			func(r *Request) { r.Scenario.Accelerator, r.Scenario.Parallel.Tensor = "mi300x-192gb", 2 },
+			func(r *Request) { r.Scenario.Parallel.Tensor = 2 },
+		},
+		"slow-link": {
+			func(r *Request) { r.Scenario.Accelerator, r.Scenario.Parallel.Tensor = "l40s-48gb", 2 },
+			func(r *Request) { r.Scenario.Parallel.Tensor = 2 },
+		},
+		"cross-node": {
+			func(r *Request) { r.Scenario.Model, r.Scenario.Parallel.Tensor = "llama-3.1-405b", 16 },
+			func(r *Request) {
+				r.Scenario.Model, r.Scenario.Parallel.Tensor, r.Scenario.Accelerator = "llama-3.1-405b", 16, "gb200"
+			},
+		},
+		"pipeline": {
+			func(r *Request) { r.Scenario.Parallel.Pipeline = 2 },
+			func(r *Request) { r.Scenario.Parallel.Tensor = 2 },
+		},
+		"oversubscribed": {
+			func(r *Request) { r.MaxNumSeqs, r.MaxModelLen = 100, 8192 },
+			func(r *Request) { r.MaxNumSeqs, r.MaxModelLen = 50, 8192 },
+		},
+		"preemption": {
+			nil,
+			func(r *Request) { r.MaxNumSeqs = 256 },
+		},
+		"kv-bound": {
+			func(r *Request) { r.KVCacheMemory, r.MaxModelLen = 8<<30, 16_384 },
+			nil,
+		},
+		"autoscale": {
+			func(r *Request) { r.Scenario.Workload.Arrival = rps(100) },
+			func(r *Request) { r.Scenario.Workload.Arrival = rps(1) },
+		},
+		"batch-one": {
+			func(r *Request) { r.Scenario.Workload.Arrival = rps(0.1) },
+			func(r *Request) { r.Scenario.Workload.Arrival = rps(10) },
+		},
+	}
+}
+
+// otherwise marks warnings that a test elsewhere gives.
+var otherwise = map[string]string{"fp8-hybrid": "TestFP8OfHybrids"}
+
+func TestWarnings(t *testing.T) {
+	cases := warningCases(t)
+	for code, c := range cases {
+		t.Run(code, func(t *testing.T) {
+			p := mustCompute(t, scenario(c[0]))
+			if !hasWarning(p, code) {
+				t.Errorf("not given; there are %v, reasons %v", p.Warnings, p.Reasons)
+			}
+			if p := mustCompute(t, scenario(c[1])); hasWarning(p, code) {
+				t.Errorf("given to the neighbour as well: %v", p.Warnings)
+			}
+			for _, w := range p.Warnings {
+				if strings.Contains(w.Text, "\n") || strings.Contains(w.Text, "%!") || len(w.Text) < 40 {
+					t.Errorf("%s says %q", w.Code, w.Text)
+				}
+			}
+		})
+	}
+	for _, code := range codesInSource(t) {
+		if _, ok := cases[code]; !ok && otherwise[code] == "" {
+			t.Errorf("no test gives the warning %s", code)
+		}
+	}
+}
+
+// codesInSource are the codes that the package can give.
+func codesInSource(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var codes []string
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range regexp.MustCompile(`\.warn\("([a-z0-9-]+)"`).FindAllSubmatch(source, -1) {
+			codes = append(codes, string(match[1]))
+		}
+	}
+	if len(codes) < 20 {
+		t.Fatalf("found %v only", codes)
+	}
+	return codes
+}
+
+// TestFP8OfHybrids gives a model a layer of linear attention.
+func TestFP8OfHybrids(t *testing.T) {
+	for _, kv := range []string{"fp8", "bf16"} {
+		s, err := resolve(scenario(func(r *Request) { r.KVDType = kv }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		layers := append([]profiles.Layer{}, s.model.Layers...)
+		layers[0].Attention = profiles.Attention{Kind: profiles.LinearAttention, StateBytes: 1 << 20}
+		changed := *s.model
+		changed.Layers = layers
+		s.model = &changed
+		s.warnOfModel()
+		if got := hasWarning(&Plan{Warnings: s.warnings}, "fp8-hybrid"); got != (kv == "fp8") {
+			t.Errorf("%s: warned %v", kv, got)
+		}
+	}
+}
