@@ -12,7 +12,8 @@ const longestName = 200
 
 // Suggest returns the known name nearest to name, or "" when none is near. A
 // name is near when at most a third of its letters, and at least two, would
-// have to change; a known name that contains it counts as near as well.
+// have to change; a known name that contains it counts as near as well, and one
+// that begins with it is nearer than one that is two letters off.
 func Suggest(name string, known []string) string {
 	if len(name) > longestName {
 		return ""
@@ -24,7 +25,15 @@ func Suggest(name string, known []string) string {
 			best, bestDistance = candidate, d
 		}
 	}
-	if best != "" || len(want) < 3 {
+	if bestDistance < 2 || len(want) < 3 {
+		return best
+	}
+	for _, candidate := range known {
+		if strings.HasPrefix(strings.ToLower(candidate), want) {
+			return candidate
+		}
+	}
+	if best != "" {
 		return best
 	}
 	for _, candidate := range known {

@@ -73,7 +73,9 @@ func warningCases(t *testing.T) map[string][2]func(*Request) {
 			nil,
 		},
 		"near-the-edge": {
-			func(r *Request) { r.Scenario.Model, r.Scenario.Engine, r.GPUMemoryUtilization = "qwen3-32b", "vllm@0.11", 0.87 },
+			func(r *Request) {
+				r.Scenario.Model, r.Scenario.Engine, r.GPUMemoryUtilization = "qwen3-32b", "vllm@0.11", 0.87
+			},
 			nil,
 		},
 		"start-up-room": {

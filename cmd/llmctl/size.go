@@ -19,6 +19,7 @@ func newSize(s *iostreams.IO) *cobra.Command {
 		request       sizing.Request
 		kvCacheMemory string
 		explain       bool
+		emit          emitFlag
 	)
 	cmd := &cobra.Command{
 		Use:   "size",
@@ -28,6 +29,7 @@ and each default is printed with the flag that changes it. --explain shows how
 each number was reached.`,
 		Example: `  llmctl size --model llama-3.1-8b --rps 200
   llmctl size --model llama-3.1-70b --tp 4 --accelerator h200-sxm-141gb --rps 20 --explain
+  llmctl size --model llama-3.1-8b --rps 200 --emit all
   llmctl size --model ./my-model/config.json --isl 4096 --osl 512 --rps 5 -o json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -38,6 +40,9 @@ each number was reached.`,
 			if sc.Model == "" {
 				return usagef("--model is missing, expected a name such as llama-3.1-8b (see llmctl profiles models) or a config.json")
 			}
+			if err := emit.check(output, explain); err != nil {
+				return usage(err)
+			}
 			if err := checkNumbers(cmd, request, kvCacheMemory); err != nil {
 				return usage(err)
 			}
@@ -46,10 +51,16 @@ each number was reached.`,
 				if request.KVCacheMemory, err = units.ParseBytes(kvCacheMemory); err != nil {
 					return usagef("--kv-cache-memory: %w", err)
 				}
+				if request.KVCacheMemory == 0 {
+					return usagef("--kv-cache-memory %s leaves no room for a cache", kvCacheMemory)
+				}
 			}
 			plan, err := sizing.Compute(request)
 			if err != nil {
 				return usage(err)
+			}
+			if emit.target != "" && plan.Feasible {
+				return emit.write(s, plan, sc.Model)
 			}
 			err = output.write(s, plan, func() error { return reports.WritePlan(s.Out, plan, explain) })
 			if err == nil && !plan.Feasible {
@@ -71,6 +82,7 @@ each number was reached.`,
 	countVar(flags, &request.MaxNumBatchedTokens, "max-num-batched-tokens", "token budget of one step (default: the engine's)")
 	flags.StringVar(&kvCacheMemory, "kv-cache-memory", "", "take this pool per accelerator, e.g. 58GiB, and skip the memory model")
 	flags.Float64Var(&request.TargetUtilization, "target-utilization", 0, "share of a replica's largest rate to load it with (default 0.8)")
+	flags.Var(&emit, "emit", "write the plan as: vllm, sglang or llmctl (start-up command), autoscaler, alerts, all")
 	flags.BoolVar(&explain, "explain", false, "show how each number was reached")
 	return cmd
 }
