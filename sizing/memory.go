@@ -7,6 +7,27 @@ import (
 	"github.com/llmctl/llmctl/sizing/shape"
 )
 
+// PlanMemory computes the memory of a request alone: the pool of the worker that
+// has least, its blocks and tokens, and the concurrency of the longest requests
+// as engines log it. Its errors are Compute's; a pool that is not positive means
+// that the model does not fit, by so many bytes.
+func PlanMemory(r Request) (Memory, error) {
+	s := &situation{}
+	for _, step := range []func(Request) error{s.resolveHardware, s.resolveParallel, s.resolveFormats, s.resolveLimits} {
+		if err := step(r); err != nil {
+			return Memory{}, err
+		}
+	}
+	l, err := newLayout(s.model, s.kv, s.inputs.TensorParallel, s.inputs.PipelineParallel, s.inputs.BlockSize)
+	if err != nil {
+		return Memory{}, err
+	}
+	m := s.plannedMemory()
+	s.fitLength(&m, l)
+	m.fill(s, l)
+	return m, nil
+}
+
 // plannedMemory is the budget of the accelerator that has least left, by the
 // engine's rule.
 func (s *situation) plannedMemory() Memory {

@@ -74,8 +74,9 @@ type Memory struct {
 	NonTorchBytes   int64   `json:"non_torch_bytes,omitempty"`
 	CUDAGraphBytes  int64   `json:"cuda_graph_bytes,omitempty"`
 	ReserveBytes    int64   `json:"reserve_bytes,omitempty"`
-	KVCacheBytes    int64   `json:"kv_cache_bytes"`                 // negative: so much is missing
-	ErrorBytes      int64   `json:"kv_cache_error_bytes,omitempty"` // typical distance of the pool from engine logs
+	KVCacheBytes    int64   `json:"kv_cache_bytes"`                       // negative: so much is missing
+	ErrorBytes      int64   `json:"kv_cache_error_bytes,omitempty"`       // typical distance of the pool from engine logs
+	FirstStageBytes int64   `json:"first_stage_kv_cache_bytes,omitempty"` // pool of a pipeline's first stage, where another one decides
 	KVCacheBlocks   int64   `json:"kv_cache_blocks"`
 	KVCacheTokens   int64   `json:"kv_cache_tokens"`
 	MaxConcurrency  float64 `json:"max_concurrency"` // requests of max_model_len

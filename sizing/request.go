@@ -33,6 +33,7 @@ type Request struct {
 	MaxNumSeqs           int
 	MaxNumBatchedTokens  int
 	KVCacheMemory        int64   // bytes per accelerator: skips the memory model
+	AcceleratorMemory    int64   // bytes, instead of what the accelerator's data says
 	TargetUtilization    float64 // 0..1
 }
 
@@ -89,6 +90,9 @@ func (s *situation) resolveHardware(r Request) (err error) {
 		s.assume("accelerator", accelerator, "--accelerator")
 	}
 	if s.device, err = profiles.LoadAccelerator(accelerator); err != nil {
+		return err
+	}
+	if err := s.overrideMemory(r.AcceleratorMemory); err != nil {
 		return err
 	}
 	if s.device.BF16FlopsPerS == 0 {
