@@ -57,6 +57,11 @@ var families = map[string]family{
 	"qwen3_moe":         llamaLike(windowFromLayer, sparseMLP).with(qkNorm),
 	"qwen3_vl_moe_text": llamaLike(fullAttention, sparseMLP).with(qkNorm),
 
+	"qwen3_next":       llamaLike(hybridAttention(gatedDeltaNet), sparseMLP).with(qkNorm),
+	"qwen3_5_text":     llamaLike(hybridAttention(gatedDeltaNet), denseMLP).with(qkNorm),
+	"qwen3_5_moe_text": llamaLike(hybridAttention(gatedDeltaNet), sparseMLP).with(qkNorm),
+	"nemotron_h":       {norms: 1, layers: nemotronH},
+
 	"deepseek_v2":   llamaLike(latentAttention, sparseMLP),
 	"deepseek_v3":   llamaLike(latentAttention, sparseMLP),
 	"deepseek_v32":  llamaLike(latentAttention, sparseMLP),

@@ -77,8 +77,9 @@ type Attention struct {
 	SharedKV    bool // values are the keys: one projection makes both, both are cached
 	IndexDim    int  // width of the sparse-attention index key per token; 0 without one
 	IndexHeads  int
-	StateBytes  int // bytes of fixed state per sequence in the state's own dtype, for linear attention
-	Parameters  int // parameters of a mixer that is not softmax attention
+	State       State // per sequence, for linear attention
+
+	OutputGate bool // the query projection also makes a gate of the same width
 }
 
 // MLP is the feed-forward part of one layer: dense when Experts is 0.
@@ -91,6 +92,8 @@ type MLP struct {
 	SharedExperts      int
 	SharedIntermediate int  // total width of the shared experts
 	SharedGate         bool // a learned gate scales the shared experts' output
+	ExpertHidden       int  // width in which the routed experts work, reached by two projections; 0 for the hidden size
+	RouterBias         bool // a learned correction per expert
 }
 
 // Quantization describes weights that are stored in fewer bits.

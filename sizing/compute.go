@@ -91,9 +91,7 @@ func (s *situation) modelFacts() ModelFacts {
 		KVBytesPerToken:         shape.KVBytesPerToken(s.model, s.kv, 1),
 		GrowingKVBytesPerToken:  shape.GrowingKVBytesPerToken(s.model, s.kv, 1),
 		KVBytesOfLongestRequest: shape.KVBytes(s.model, s.kv, 1, s.inputs.MaxModelLen),
-	}
-	for _, layer := range s.model.Layers {
-		f.StateBytesPerSequence += int64(layer.Attention.StateBytes)
+		StateBytesPerSequence:   shape.StateBytes(s.model, s.format.Base, 1),
 	}
 	return f
 }

@@ -57,10 +57,9 @@ func (p *Parameters) addAttention(m *profiles.Model, a profiles.Attention) {
 	h := int64(m.HiddenSize)
 	heads, kv := int64(a.Heads), int64(a.KVHeads)
 	dim, value := int64(a.HeadDim), int64(a.ValueDim)
+	p.addMixer(h, a.State)
 	switch a.Kind {
-	case profiles.NoAttention:
-	case profiles.LinearAttention:
-		p.Attention += int64(a.Parameters)
+	case profiles.NoAttention, profiles.LinearAttention:
 	case profiles.LatentAttention:
 		p.addLatent(h, a)
 	default:
@@ -70,6 +69,9 @@ func (p *Parameters) addAttention(m *profiles.Model, a profiles.Attention) {
 		}
 		p.KV += h * made
 		p.Attention += h*heads*dim + h*made + heads*value*h
+		if a.OutputGate {
+			p.Attention += h * heads * dim
+		}
 		if m.AttentionBias {
 			p.Small += heads*dim + made
 		}
@@ -123,7 +125,15 @@ func (p *Parameters) addMLP(m *profiles.Model, x profiles.MLP) {
 	if x.Experts == 0 {
 		return
 	}
-	one := matrices * h * int64(x.ExpertIntermediate)
+	inner := h
+	if x.ExpertHidden > 0 {
+		inner = int64(x.ExpertHidden)
+		p.Dense += 2 * h * inner
+	}
+	one := matrices * inner * int64(x.ExpertIntermediate)
+	if x.RouterBias {
+		p.Small += int64(x.Experts)
+	}
 	if m.MLPBias {
 		one += (matrices-1)*int64(x.ExpertIntermediate) + h
 	}
