@@ -89,10 +89,11 @@ type Activation struct {
 // which wants NVLink on Hopper or later.
 type NonTorch struct {
 	SingleBytes   int64   `yaml:"single_bytes,omitempty"`
-	TensorBytes   int64   `yaml:"tensor_bytes,omitempty"` // with tensor or data parallelism
+	TensorBytes   int64   `yaml:"tensor_bytes,omitempty"`   // with tensor or data parallelism
+	PerRankBytes  int64   `yaml:"per_rank_bytes,omitempty"` // for each of the ranks that collectives join
 	FusedBytes    int64   `yaml:"fused_bytes,omitempty"`
 	PipelineBytes int64   `yaml:"pipeline_bytes,omitempty"` // with pipeline parallelism alone
-	Share         float64 `yaml:"share,omitempty"`          // of the memory, kept back by the allocator
+	Share         float64 `yaml:"share,omitempty"`          // of the memory
 }
 
 // EngineReserve is what an engine keeps free for everything but weights and
@@ -150,7 +151,7 @@ func (n NonTorch) OutsideBytes(a *Accelerator, tensor, pipeline, data int) int64
 	bytes := n.SingleBytes
 	switch {
 	case tensor > 1 || data > 1:
-		bytes = n.TensorBytes
+		bytes = n.TensorBytes + n.PerRankBytes*int64(tensor*data)
 		if tensor > 1 && strings.HasPrefix(a.Link, "NVLink") && a.FP8FlopsPerS > 0 {
 			bytes += n.FusedBytes
 		}

@@ -181,6 +181,7 @@ func (e Engine) ranges() []valueRange {
 		{"activation.error_bytes", 0, most, float64(e.Activation.ErrorBytes)},
 		{"non_torch.single_bytes", 0, most, float64(e.NonTorch.SingleBytes)},
 		{"non_torch.tensor_bytes", 0, most, float64(e.NonTorch.TensorBytes)},
+		{"non_torch.per_rank_bytes", 0, 1 << 40, float64(e.NonTorch.PerRankBytes)},
 		{"non_torch.fused_bytes", 0, most, float64(e.NonTorch.FusedBytes)},
 		{"non_torch.pipeline_bytes", 0, most, float64(e.NonTorch.PipelineBytes)},
 		{"non_torch.share", 0, 1, e.NonTorch.Share},

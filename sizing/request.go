@@ -71,7 +71,7 @@ func (s *situation) warn(code, format string, args ...any) {
 func resolve(r Request) (*situation, error) {
 	s := &situation{}
 	for _, step := range []func(Request) error{
-		s.resolveHardware, s.resolveParallel, s.resolveFormats, s.resolveLimits, s.resolveWorkload, s.resolveSLO, s.resolvePrice,
+		s.resolveHardware, s.resolveRates, s.resolveParallel, s.resolveFormats, s.resolveLimits, s.resolveWorkload, s.resolveSLO, s.resolvePrice,
 	} {
 		if err := step(r); err != nil {
 			return nil, err
@@ -98,9 +98,6 @@ func (s *situation) resolveHardware(r Request) (err error) {
 	if err := s.overrideMemory(r.AcceleratorMemory); err != nil {
 		return err
 	}
-	if s.device.BF16FlopsPerS == 0 {
-		return fmt.Errorf("accelerator %s has no bf16 rate in the data, which a forecast needs", s.device.Name)
-	}
 	if engine == "" {
 		engine = profiles.DefaultEngine
 	}
@@ -111,6 +108,14 @@ func (s *situation) resolveHardware(r Request) (err error) {
 		s.assume("engine", s.engine.String(), "--engine")
 	}
 	s.inputs.Model, s.inputs.Accelerator, s.inputs.Engine = s.model.Name, s.device.Name, s.engine.String()
+	return nil
+}
+
+// resolveRates checks what times are computed from, which memory does without.
+func (s *situation) resolveRates(Request) error {
+	if s.device.BF16FlopsPerS == 0 {
+		return fmt.Errorf("accelerator %s has no bf16 rate in the data, which a forecast needs", s.device.Name)
+	}
 	return nil
 }
 
