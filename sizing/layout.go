@@ -17,6 +17,10 @@ type layout struct {
 	groupSize int64   // layers of a group on the pipeline stage whose blocks are largest
 	stages    []int64 // bytes of one block on each pipeline stage
 	blockSize int     // tokens of a block of the layers whose tokens cost most
+
+	// slotBlocks is how many blocks a request takes at least, where states lie in
+	// a pool of their own that grows with the other.
+	slotBlocks int64
 }
 
 // kvGroup is one group of layers of a kind.
@@ -47,6 +51,9 @@ func (s *situation) newLayout() (layout, error) {
 	switch {
 	case len(kinds)+len(states) == 0:
 		return layout{}, fmt.Errorf("model %s has no layer that caches anything", s.model.Name)
+	case s.engine.Pools != profiles.EnginePools{} && len(kinds) > 0:
+		l.separate(s, kinds, states)
+		return l, nil
 	case len(states) == 0 && alike(kinds):
 		l.sizePages(kinds)
 		l.merge(s, kinds)
