@@ -62,7 +62,7 @@ func writeAnswer(b *strings.Builder, p *sizing.Plan) {
 // writeMemory writes the budget of one accelerator and what fits into it.
 func writeMemory(b *strings.Builder, p *sizing.Plan) {
 	m, in := p.Memory, p.Inputs
-	fmt.Fprintf(b, "\nMemory of one accelerator (TP %d, PP %d)\n", in.TensorParallel, in.PipelineParallel)
+	fmt.Fprintf(b, "\nMemory of one accelerator (%s)\n", overAccelerators(in))
 	t := Table{Indent: 2, Right: []bool{false, true}}
 	row := func(name string, bytes int64, note string) {
 		if bytes != 0 {
@@ -93,6 +93,18 @@ func writeMemory(b *strings.Builder, p *sizing.Plan) {
 		paragraph(b, "  ", fmt.Sprintf("At once: %s requests of the longest kind, or %s of the workload on average (%s tokens in, %s out, %.0f%% prefix hits).",
 			units.Number(m.MaxConcurrency), units.Number(m.MixSequences), units.Number(in.InputTokens), units.Number(in.OutputTokens), in.PrefixHitRate*100))
 	}
+}
+
+// overAccelerators words how a replica lies over accelerators.
+func overAccelerators(in sizing.Inputs) string {
+	text := fmt.Sprintf("TP %d, PP %d", in.TensorParallel, in.PipelineParallel)
+	if in.ExpertParallel > 1 {
+		text += fmt.Sprintf(", EP %d", in.ExpertParallel)
+	}
+	if in.DataParallel > 1 {
+		text += fmt.Sprintf(", DP %d", in.DataParallel)
+	}
+	return text
 }
 
 // writePerformance writes the times of one replica, and how far to trust them.
