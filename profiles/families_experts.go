@@ -10,9 +10,9 @@ var expertFamilies = map[string]family{
 	"qwen3_vl_moe_text": llamaLike(fullAttention, sparseMLP).with(qkNorm),
 
 	"deepseek":        llamaLike(fullAttention, sparseMLP),
-	"dots1":           llamaLike(windowFromLayer, sparseMLP).with(qkNorm),
-	"glm4_moe":        llamaLike(fullAttention, sparseMLP).with(noOutputBias),
-	"glm4v_moe_text":  llamaLike(fullAttention, sparseMLP).with(noOutputBias),
+	"dots1":           llamaLike(windowFromLayer, correctedMLP).with(qkNorm),
+	"glm4_moe":        llamaLike(fullAttention, correctedMLP).with(noOutputBias),
+	"glm4v_moe_text":  llamaLike(fullAttention, correctedMLP).with(noOutputBias),
 	"bailing_moe":     llamaLike(fullAttention, sparseMLP).with(setUp(bailing)),
 	"bailing_moe_v2":  llamaLike(fullAttention, sparseMLP).with(setUp(bailing)),
 	"ernie4_5_moe":    llamaLike(fullAttention, ernieMLP).with(tied, setUp(everyBias("use_bias"))),
@@ -26,7 +26,7 @@ var expertFamilies = map[string]family{
 	"granitemoe":      llamaLike(fullAttention, expertsAreIntermediate("num_local_experts")).with(tied),
 	"arctic":          llamaLike(fullAttention, arcticMLP).with(norms(3)),
 	"dbrx":            llamaLike(fullAttention, dbrxMLP).with(named(dbrxNames)),
-	"llama4_text":     llamaLike(chunkedAttention, llama4MLP),
+	"llama4_text":     llamaLike(chunkedAttention, llama4MLP).with(setUp(weightlessNorm)),
 	"gpt_oss":         llamaLike(patternAttention, expertsAreIntermediate("num_local_experts")).with(setUp(gptOSS)),
 	"mimo_v2_flash":   llamaLike(mimoAttention, sparseMLP),
 	"step3p5":         llamaLike(stepAttention, stepMLP).with(qkNorm),
@@ -34,6 +34,16 @@ var expertFamilies = map[string]family{
 
 	"granitemoeshared": llamaLike(fullAttention, expertsAreIntermediate("num_local_experts")).with(tied),
 }
+
+// correctedMLP is the rule of classes that always correct the router.
+func correctedMLP(m *Model, c *config, layer int) MLP {
+	x := sparseMLP(m, c, layer)
+	x.RouterBias = x.Experts > 0
+	return x
+}
+
+// weightlessNorm: Llama 4 normalizes queries and keys without learned weights.
+func weightlessNorm(m *Model, _ *config) { m.QKNorm = false }
 
 func gptOSS(m *Model, _ *config) { m.MLPBias = true }
 

@@ -23,10 +23,15 @@ func (d *derivations) weights(s *situation, p *Plan) {
 		experts = "experts ÷ DP"
 		expertsText = fmt.Sprintf("%s ÷ %d", bytesFigure(w.Experts*float64(data)), data)
 	}
+	outer, outerText := "embeddings + head", bytesFigure(w.Embedding)+" + "+bytesFigure(w.Head)
+	if w.Vision > 0 {
+		outer += " + vision tower"
+		outerText += " + " + bytesFigure(w.Vision)
+	}
 	d.add("weights per accelerator",
-		"(split layers + "+experts+") ÷ TP + K and V projections ÷ min(TP, KV heads) + copied + (embeddings + head) ÷ TP",
-		fmt.Sprintf("(%s + %s) ÷ %d + %s ÷ min(%d, %d) + %s + (%s + %s) ÷ %d", bytesFigure(w.Split), expertsText, t,
-			bytesFigure(w.KV), t, w.KVHeads, bytesFigure(w.Copied), bytesFigure(w.Embedding), bytesFigure(w.Head), t),
+		"(split layers + "+experts+") ÷ TP + K and V projections ÷ min(TP, KV heads) + copied + ("+outer+") ÷ TP",
+		fmt.Sprintf("(%s + %s) ÷ %d + %s ÷ min(%d, %d) + %s + (%s) ÷ %d", bytesFigure(w.Split), expertsText, t,
+			bytesFigure(w.KV), t, w.KVHeads, bytesFigure(w.Copied), outerText, t),
 		float64(p.Memory.WeightsBytes), "B",
 		fmt.Sprintf("weight format %s: %s B per linear weight, %d B for the rest%s", s.format, setting(s.format.BytesPerWeight()), s.format.Base.Bytes(), s.stageName(p.Memory.Stage)))
 }

@@ -43,9 +43,7 @@ func (s *situation) stageLayers(stage int) []profiles.Layer {
 // stageWeights are the weights of a stage, before they are divided over ranks.
 // A head tied to the embeddings is a copy of them on the last stage.
 func (s *situation) stageWeights(stage int) shape.WeightBytes {
-	part := *s.model
-	part.Layers = s.stageLayers(stage)
-	w := shape.Weights(&part, s.format)
+	w := shape.StageWeights(s.model, s.format, s.bounds[stage], s.bounds[stage+1])
 	last := s.inputs.PipelineParallel - 1
 	if stage == last && stage > 0 && w.Head == 0 {
 		w.Head = w.Embedding

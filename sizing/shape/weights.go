@@ -70,13 +70,18 @@ type WeightBytes struct {
 }
 
 // Weights computes the bytes of the model's weights in a format.
-func Weights(m *profiles.Model, f Format) WeightBytes {
+func Weights(m *profiles.Model, f Format) WeightBytes { return StageWeights(m, f, 0, len(m.Layers)) }
+
+// StageWeights computes them for the layers from one up to, not including,
+// another, with all that stands outside of layers. Checkpoints name the layers
+// that they leave unquantized by number, so a slice of a model will not do.
+func StageWeights(m *profiles.Model, f Format, from, to int) WeightBytes {
 	base := float64(f.Base.Bytes())
 	w := WeightBytes{
 		Embedding: base * float64(int64(m.VocabSize)*embeddingWidth(m)+perLayerEmbedding(m)+int64(m.PositionRows)*int64(m.HiddenSize)),
 		Copied:    base * float64(outerSmall(m)),
 		Split:     base * float64(m.OuterLinear),
-		Layers:    len(m.Layers),
+		Layers:    to - from,
 		KVHeads:   1,
 	}
 	if m.Vision != nil {
@@ -88,7 +93,8 @@ func Weights(m *profiles.Model, f Format) WeightBytes {
 	r := newRules(f.Quantization)
 	everywhere := f.BytesPerWeight()
 	var modules []module
-	for i, layer := range m.Layers {
+	for i := from; i < to; i++ {
+		layer := m.Layers[i]
 		w.KVHeads = max(w.KVHeads, layer.Attention.KVHeads)
 		modules = layerModules(modules[:0], m, layer)
 		for _, x := range modules {
