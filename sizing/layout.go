@@ -45,7 +45,7 @@ type kvKind struct {
 // newLayout groups the layers of the model for the engine.
 func (s *situation) newLayout() (layout, error) {
 	in := s.inputs
-	kinds := layerKinds(s.model, s.kv, in.TensorParallel, s.engine.Windows)
+	kinds := crossKinds(layerKinds(s.model, s.kv, in.TensorParallel, s.engine.Windows), s.model, s.kv, in.TensorParallel)
 	states := stateKinds(s.model, s.format.Base, in.TensorParallel)
 	l := layout{blockSize: in.BlockSize}
 	switch {
@@ -82,6 +82,18 @@ func layerKinds(m *profiles.Model, d shape.DType, tensor int, windows profiles.W
 			a.Kind, a.Window = profiles.FullAttention, 0
 		}
 		kinds = count(kinds, kvKind{kind: a.Kind, window: a.Window, bytes: shape.LayerKVBytes(a, d, tensor), like: a}, i)
+	}
+	return kinds
+}
+
+// crossKinds adds the layers that attend to an image: a block has a page in each
+// of them too, although the tokens of a text leave nothing there.
+func crossKinds(kinds []kvKind, m *profiles.Model, d shape.DType, tensor int) []kvKind {
+	for i, layer := range m.Layers {
+		if a := layer.Attention; a.Kind == profiles.CrossAttention {
+			a.Kind = profiles.FullAttention
+			kinds = count(kinds, kvKind{kind: a.Kind, bytes: shape.LayerKVBytes(a, d, tensor), like: a}, i)
+		}
 	}
 	return kinds
 }
