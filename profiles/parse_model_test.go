@@ -238,7 +238,7 @@ func TestKeysAndRepositoriesAreUnique(t *testing.T) {
 	}
 	used := map[string]bool{}
 	for _, e := range modelIndex() {
-		used[e.Config] = true
+		used[e.Config], used[e.Quantization] = true, true
 	}
 	files, err := fs.ReadDir(embedded, "data/configs")
 	if err != nil {

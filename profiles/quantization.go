@@ -154,7 +154,8 @@ func kept(q *config) []string {
 	return names
 }
 
-// parseQuantConfig reads ModelOptimizer's hf_quant_config.json.
+// parseQuantConfig reads ModelOptimizer's hf_quant_config.json, or the
+// quantization of another config.json.
 func parseQuantConfig(data []byte) (Quantization, error) {
 	root, err := decodeConfig(data)
 	if err != nil {
@@ -162,8 +163,13 @@ func parseQuantConfig(data []byte) (Quantization, error) {
 	}
 	q := root.object("quantization")
 	if q == nil {
-		root.refuse("quantization", "is missing")
-		return Quantization{}, root.err
+		text := textPart(root)
+		out := readQuantization(root, text)
+		root.adopt(text)
+		if out.Method == "" {
+			root.refuse("quantization", "is missing")
+		}
+		return out, root.err
 	}
 	out := quantizationOf(q)
 	root.adopt(q)
