@@ -74,7 +74,7 @@ func (s *situation) suggest(p *Plan, r Request, l layout) {
 		}
 		args := changed.Args()
 		p.Alternatives = append(p.Alternatives, Alternative{
-			Change: shell.Join(c), Command: shell.Join(args), Accelerators: t.inputs.TensorParallel * t.inputs.PipelineParallel, args: args,
+			Change: shell.Join(c), Command: shell.Join(args), Accelerators: t.inputs.TensorParallel * t.inputs.PipelineParallel * t.inputs.DataParallel, args: args,
 		})
 		return true
 	}
@@ -186,15 +186,16 @@ func (s *situation) combine(p *Plan, works func(change) bool) {
 // trial reports whether a situation fits, and what a lone request then takes
 // for each bound that was asked for.
 func (s *situation) trial() (fits bool, lone []clause) {
-	l, err := newLayout(s.model, s.kv, s.inputs.TensorParallel, s.inputs.PipelineParallel, s.inputs.BlockSize)
+	l, err := s.newLayout()
 	if err != nil {
 		return false, nil
 	}
-	m := s.plannedMemory()
+	s.raiseBlock(l)
+	m := s.plannedMemory(l)
 	s.fitLength(&m, l)
 	m.fill(s, l)
 	x := s.warmMix(m, l)
-	m.MixSequences = mixSequences(m, l, x)
+	m.MixSequences = mixSequences(m, l, x) * float64(s.inputs.DataParallel)
 	if len(s.memoryReasons(m, l, x)) > 0 {
 		return false, nil
 	}

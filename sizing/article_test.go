@@ -71,11 +71,11 @@ func soleReplica(t *testing.T, change func(*Request)) replica {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := newLayout(s.model, s.kv, s.inputs.TensorParallel, s.inputs.PipelineParallel, s.inputs.BlockSize)
+	l, err := s.newLayout()
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := s.plannedMemory()
+	m := s.plannedMemory(l)
 	m.fill(s, l)
 	return s.newReplica(m, s.warmMix(m, l))
 }

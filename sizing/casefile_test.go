@@ -134,6 +134,7 @@ var caseOptions = map[string]func(r *Request, value string) error{
 	"seqs":        func(r *Request, v string) error { return whole(v, &r.MaxNumSeqs) },
 	"batched":     func(r *Request, v string) error { return whole(v, &r.MaxNumBatchedTokens) },
 	"pool":        func(r *Request, v string) (err error) { r.KVCacheMemory, err = byteSize(v); return err },
+	"memory":      func(r *Request, v string) (err error) { r.AcceleratorMemory, err = byteSize(v); return err },
 	"price":       func(r *Request, v string) error { return real(v, &r.Scenario.Price.USDPerAcceleratorHour) },
 	"rate": func(r *Request, v string) (err error) {
 		r.Scenario.Workload.Arrival.Process = profiles.Poisson

@@ -33,6 +33,8 @@ func (r Request) Args() []string {
 	text("--engine", sc.Engine)
 	count("--tp", sc.Parallel.Tensor)
 	count("--pp", sc.Parallel.Pipeline)
+	count("--ep", sc.Parallel.Expert)
+	count("--dp", sc.Parallel.Data)
 	args = append(args, workloadArgs(sc.Workload)...)
 	number("--rps", sc.Workload.Arrival.RatePerS)
 	count("--concurrency", sc.Workload.Arrival.Concurrency)
@@ -48,6 +50,7 @@ func (r Request) Args() []string {
 	count("--max-num-seqs", r.MaxNumSeqs)
 	count("--max-num-batched-tokens", r.MaxNumBatchedTokens)
 	count("--kv-cache-memory", int(r.KVCacheMemory))
+	count("--accelerator-memory", int(r.AcceleratorMemory))
 	number("--target-utilization", r.TargetUtilization)
 	return args
 }

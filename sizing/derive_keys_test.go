@@ -36,6 +36,7 @@ func TestEveryNumberHasADerivation(t *testing.T) {
 		},
 		"TP 4, windows":  func(r *Request) { r.Scenario.Model, r.Scenario.Parallel.Tensor = "gemma-3-27b", 4 },
 		"experts":        func(r *Request) { r.Scenario.Model = "gpt-oss-20b" },
+		"PP 4":           func(r *Request) { r.Scenario.Parallel.Pipeline = 4 },
 		"PP 2":           func(r *Request) { r.Scenario.Parallel.Pipeline = 2 },
 		"given pool":     func(r *Request) { r.KVCacheMemory = 10 << 30 },
 		"does not fit":   func(r *Request) { r.Scenario.Model = "llama-3.1-405b" },
@@ -96,6 +97,7 @@ func TestDerivedKeysNameDerivations(t *testing.T) {
 		nil,
 		func(r *Request) { r.Scenario.Engine = "sglang" },
 		func(r *Request) { r.Scenario.Model = "gemma-3-27b" },
+		func(r *Request) { r.Scenario.Parallel.Pipeline = 4 },
 	} {
 		for _, d := range mustCompute(t, scenario(change)).Derivation {
 			used[d.Name] = true

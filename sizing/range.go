@@ -23,11 +23,10 @@ func (m *Memory) fillRange(s *situation, l layout) {
 	if m.Given || m.ErrorBytes == 0 {
 		return
 	}
-	in := s.inputs
 	tokens := func(pool int64) (int64, float64) {
-		blocks := l.blocks(pool)
-		return l.tokens(s.engine.KVTokens, blocks, in.MaxModelLen, in.MaxNumBatchedTokens),
-			l.maxConcurrency(blocks, in.MaxModelLen, in.MaxNumBatchedTokens)
+		at := Memory{KVCacheBlocks: l.blocksOn(m.Stage, pool)}
+		at.fill(s, l)
+		return at.KVCacheTokens, at.MaxConcurrency
 	}
 	r := &PoolRange{BytesLow: max(0, m.KVCacheBytes-m.ErrorBytes), BytesHigh: max(0, m.KVCacheBytes+m.ErrorBytes)}
 	r.TokensLow, r.ConcurrencyLow = tokens(r.BytesLow)
@@ -61,10 +60,10 @@ func (d *derivations) poolRange(s *situation, m Memory, l layout) {
 	}{{"low", "−", r.BytesLow, r.TokensLow, r.ConcurrencyLow}, {"high", "+", r.BytesHigh, r.TokensHigh, r.ConcurrencyHigh}} {
 		d.add("KV pool, "+end.name, "pool "+end.sign+" its error, at least 0",
 			fmt.Sprintf("max(0, %s %s %s)", units.Count(m.KVCacheBytes), end.sign, units.Count(m.ErrorBytes)), float64(end.bytes), "B", "error of the pool")
-		blocks := fmt.Sprintf("⌊%s ÷ (%s × %d)⌋", units.Count(end.bytes), units.Count(l.pageBytes), l.groupSize)
+		blocks := fmt.Sprintf("⌊%s ÷ %s⌋", units.Count(end.bytes), units.Count(max(1, l.stages[m.Stage])))
 		formula, text := s.tokensOf(l, blocks, request)
 		d.add("KV tokens, "+end.name, formula, text, float64(end.tokens), "tokens", "KV pool, "+end.name)
-		d.add("longest requests at once, "+end.name, "blocks ÷ blocks of one request of max_model_len", blocks+" ÷ "+request,
+		d.add("longest requests at once, "+end.name, "blocks ÷ blocks of one request of max_model_len"+dataFormula(in), blocks+" ÷ "+request+dataRanks(in),
 			end.concurrency, "requests", "KV pool, "+end.name)
 	}
 }

@@ -24,7 +24,7 @@ func (s *situation) addWarnings(p *Plan, r Request) {
 // warnOfMemory looks at how well the pool is known, and whether the engine will
 // start with it.
 func (s *situation) warnOfMemory(m Memory, r Request) {
-	if s.device.MemorySource != "log" && s.device.MemorySource != "" {
+	if s.device.MemorySource == "catalogue" {
 		s.warn("nominal-memory", "the memory of %s is the catalogue's; engines see 0.5 to 2%% less", s.device.Name)
 	}
 	if m.NearEdge() {
@@ -65,11 +65,11 @@ func (s *situation) warnOfUpgrade(m Memory, r Request) {
 		return
 	}
 	r.Scenario.Engine = newest.String()
-	t, err := resolve(r)
+	other, err := PlanMemory(r)
 	if err != nil {
 		return
 	}
-	pool := t.plannedMemory().KVCacheBytes
+	pool := other.KVCacheBytes
 	if change := float64(pool)/float64(m.KVCacheBytes) - 1; change < -upgradeShare || change > upgradeShare {
 		s.warn("engine-upgrade", "%s, the newest version that is known, has a pool of %s with the same flags, not %s: plan again before an upgrade",
 			newest, units.Bytes(max(0, pool)), units.Bytes(m.KVCacheBytes))
@@ -79,10 +79,14 @@ func (s *situation) warnOfUpgrade(m Memory, r Request) {
 // warnOfModel looks for what the plan does not count.
 func (s *situation) warnOfModel() {
 	for _, layer := range s.model.Layers {
-		if layer.Attention.Kind == profiles.LinearAttention && s.kv == shape.FP8 {
+		if s.kv == shape.FP8 && shape.LayerStateBytes(layer.Attention, s.format.Base, 1) > 0 {
 			s.warn("fp8-hybrid", "an fp8 cache does not halve the state of %s's linear layers: expect 1.0 to 1.8 times the tokens, not twice (vllm-project/vllm issue 55196)", s.model.Name)
 			break
 		}
+	}
+	if n := s.model.MTPLayers; n > 0 {
+		s.warn("speculation", "%s has %d more layers that predict further tokens (MTP): neither their weights and cache nor the gain of speculation is counted; measure the acceptance on your prompts before you count on it",
+			s.model.Name, n)
 	}
 	if trained := s.model.TrainedPositions; trained > 0 && s.inputs.MaxModelLen > trained {
 		s.warn("rope-scaled", "%s was trained for %s positions, what is beyond is reached by %s scaling: measure the quality there and of short prompts, or take --max-model-len %d",

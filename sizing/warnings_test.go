@@ -48,8 +48,16 @@ func warningCases(t *testing.T) map[string][2]func(*Request) {
 			func(r *Request) { r.Scenario.Model, r.Scenario.Parallel.Tensor = "llama-3.1-70b", 4 },
 			nil,
 		},
-		"vision-tower": {
-			func(r *Request) { r.Scenario.Model = "gemma-3-27b" },
+		"block-size": {
+			func(r *Request) { r.Scenario.Model = "qwen3.5-27b" },
+			nil,
+		},
+		"fp8-hybrid": {
+			func(r *Request) { r.Scenario.Model, r.KVDType = "qwen3.5-27b", "fp8" },
+			func(r *Request) { r.Scenario.Model = "qwen3.5-27b" },
+		},
+		"speculation": {
+			func(r *Request) { r.Scenario.Model = "deepseek-v3" },
 			nil,
 		},
 		"no-bf16": {
@@ -132,9 +140,7 @@ func warningCases(t *testing.T) map[string][2]func(*Request) {
 	}
 }
 
-// otherwise marks warnings that a test elsewhere gives.
-var otherwise = map[string]string{"fp8-hybrid": "TestFP8OfHybrids"}
-
+// TestWarnings also finds codes in the source that no case gives.
 func TestWarnings(t *testing.T) {
 	cases := warningCases(t)
 	for code, c := range cases {
@@ -154,7 +160,7 @@ func TestWarnings(t *testing.T) {
 		})
 	}
 	for _, code := range codesInSource(t) {
-		if _, ok := cases[code]; !ok && otherwise[code] == "" {
+		if _, ok := cases[code]; !ok {
 			t.Errorf("no test gives the warning %s", code)
 		}
 	}
@@ -181,23 +187,4 @@ func codesInSource(t *testing.T) []string {
 		t.Fatalf("found %v only", codes)
 	}
 	return codes
-}
-
-// TestFP8OfHybrids gives a model a layer of linear attention.
-func TestFP8OfHybrids(t *testing.T) {
-	for _, kv := range []string{"fp8", "bf16"} {
-		s, err := resolve(scenario(func(r *Request) { r.KVDType = kv }))
-		if err != nil {
-			t.Fatal(err)
-		}
-		layers := append([]profiles.Layer{}, s.model.Layers...)
-		layers[0].Attention = profiles.Attention{Kind: profiles.LinearAttention, StateBytes: 1 << 20}
-		changed := *s.model
-		changed.Layers = layers
-		s.model = &changed
-		s.warnOfModel()
-		if got := hasWarning(&Plan{Warnings: s.warnings}, "fp8-hybrid"); got != (kv == "fp8") {
-			t.Errorf("%s: warned %v", kv, got)
-		}
-	}
 }
