@@ -32,6 +32,12 @@ func vllm(d Deployment) ([]string, []string) {
 	if in.PipelineParallel > 1 {
 		f.count("--pipeline-parallel-size", in.PipelineParallel)
 	}
+	if in.DataParallel > 1 {
+		f.count("--data-parallel-size", in.DataParallel)
+	}
+	if in.ExpertParallel > 1 {
+		f = append(f, "--enable-expert-parallel") // over all ranks
+	}
 	f.count("--max-model-len", in.MaxModelLen)
 	f.count("--max-num-seqs", in.MaxNumSeqs)
 	f.count("--max-num-batched-tokens", in.MaxNumBatchedTokens)
@@ -55,7 +61,14 @@ func vllm(d Deployment) ([]string, []string) {
 func sglang(d Deployment) ([]string, []string) {
 	in, m := d.Plan.Inputs, d.Plan.Memory
 	f := flags{"python", "-m", "sglang.launch_server", "--model-path", d.loads()}
-	f.count("--tp-size", in.TensorParallel)
+	f.count("--tp-size", in.TensorParallel*max(1, in.DataParallel)) // all ranks, of which attention's are a part
+	if in.DataParallel > 1 {
+		f.count("--dp-size", in.DataParallel)
+		f = append(f, "--enable-dp-attention")
+	}
+	if in.ExpertParallel > 1 {
+		f.count("--ep-size", in.ExpertParallel)
+	}
 	if in.PipelineParallel > 1 {
 		f.count("--pp-size", in.PipelineParallel)
 	}

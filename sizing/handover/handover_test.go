@@ -23,6 +23,8 @@ var flagSources = map[string]map[string]string{
 	"vllm": {
 		"--tensor-parallel-size":   "vllm/engine/arg_utils.py, ParallelConfig",
 		"--pipeline-parallel-size": "vllm/engine/arg_utils.py, ParallelConfig",
+		"--data-parallel-size":     "vllm/engine/arg_utils.py, ParallelConfig",
+		"--enable-expert-parallel": "vllm/engine/arg_utils.py, ParallelConfig",
 		"--max-model-len":          "vllm/engine/arg_utils.py, ModelConfig",
 		"--dtype":                  "vllm/engine/arg_utils.py, ModelConfig",
 		"--quantization":           "vllm/engine/arg_utils.py, ModelConfig",
@@ -38,6 +40,9 @@ var flagSources = map[string]map[string]string{
 		"--model-path":           "sglang/srt/server_args.py",
 		"--tp-size":              "sglang/srt/server_args.py",
 		"--pp-size":              "sglang/srt/server_args.py",
+		"--dp-size":              "sglang/srt/server_args.py",
+		"--ep-size":              "sglang/srt/server_args.py",
+		"--enable-dp-attention":  "sglang/srt/server_args.py",
 		"--context-length":       "sglang/srt/server_args.py",
 		"--max-running-requests": "sglang/srt/server_args.py",
 		"--chunked-prefill-size": "sglang/srt/server_args.py",
@@ -112,6 +117,14 @@ func TestCommands(t *testing.T) {
 			"vllm serve Qwen/Qwen3-32B-AWQ --tensor-parallel-size 1 --max-model-len 8192 --max-num-seqs 1024 --max-num-batched-tokens 8192 --gpu-memory-utilization 0.9 --block-size 16", ""},
 		{"vLLM, weights that need another checkpoint", VLLM, func(r *sizing.Request) { r.WeightDType, r.MaxModelLen = "int4", 8192 },
 			"vllm serve meta-llama/Llama-3.1-8B --tensor-parallel-size 1 --max-model-len 8192 --max-num-seqs 1024 --max-num-batched-tokens 8192 --gpu-memory-utilization 0.9 --block-size 16", "int4 weights come from a checkpoint"},
+		{"vLLM, experts and data divided", VLLM, func(r *sizing.Request) {
+			r.Scenario.Model, r.MaxModelLen = "qwen3-30b-a3b", 8192
+			r.Scenario.Parallel = profiles.Parallel{Tensor: 2, Data: 4, Expert: 8}
+		}, "vllm serve Qwen/Qwen3-30B-A3B --tensor-parallel-size 2 --data-parallel-size 4 --enable-expert-parallel --max-model-len 8192 --max-num-seqs 1024 --max-num-batched-tokens 8192 --gpu-memory-utilization 0.9 --block-size 16", ""},
+		{"SGLang, experts and data divided", SGLang, func(r *sizing.Request) {
+			r.Scenario.Model, r.Scenario.Engine, r.MaxModelLen = "qwen3-30b-a3b", "sglang", 8192
+			r.Scenario.Parallel = profiles.Parallel{Tensor: 2, Data: 4, Expert: 8}
+		}, "python -m sglang.launch_server --model-path Qwen/Qwen3-30B-A3B --tp-size 8 --dp-size 4 --enable-dp-attention --ep-size 8 --context-length 8192 --max-running-requests 2048 --chunked-prefill-size 8192 --mem-fraction-static FRACTION --page-size 1 --enable-metrics", ""},
 		{"SGLang", SGLang, func(r *sizing.Request) { r.Scenario.Engine, r.KVDType, r.Scenario.Parallel.Tensor = "sglang", "fp8", 2 },
 			"python -m sglang.launch_server --model-path meta-llama/Llama-3.1-8B --tp-size 2 --context-length 131072 --max-running-requests 2048 --chunked-prefill-size 8192 --mem-fraction-static FRACTION --page-size 1 --kv-cache-dtype fp8_e4m3 --enable-metrics", ""},
 		{"SGLang from a plan for vLLM", SGLang, nil,
