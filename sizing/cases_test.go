@@ -167,6 +167,37 @@ func TestCases(t *testing.T) {
 	}
 }
 
+// TestCasesOfTheManual runs the example of docs/cases.md.
+func TestCasesOfTheManual(t *testing.T) {
+	text, err := os.ReadFile("../docs/cases.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, _ := strings.Cut(string(text), "```\n")
+	block, _, _ = strings.Cut(block, "```")
+	cases, err := parseCases("docs/cases.md", block)
+	if err != nil || len(cases) < 2 {
+		t.Fatalf("%d cases: %v", len(cases), err)
+	}
+	for _, c := range cases {
+		for _, e := range c.expects {
+			if wrong := c.check(e); wrong != "" {
+				t.Errorf("%s: expect %s: %s", c.name, e.text, wrong)
+			}
+		}
+	}
+	for name := range quantities {
+		if !strings.Contains(strings.Join(strings.Fields(string(text)), " "), "`"+name+"`") {
+			t.Errorf("docs/cases.md does not name the quantity %s", name)
+		}
+	}
+	for name := range caseOptions {
+		if !strings.Contains(string(text), "`"+name) {
+			t.Errorf("docs/cases.md does not name the option %s", name)
+		}
+	}
+}
+
 // TestCasesCanFail turns each kind of expectation around.
 func TestCasesCanFail(t *testing.T) {
 	const given = "case x\ngiven llama-3.1-8b on h100-sxm-80gb with vllm@0.19, utilization 0.95, length 8192\nexpect "
