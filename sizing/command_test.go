@@ -1,0 +1,68 @@
+package sizing
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/llmctl/llmctl/profiles"
+)
+
+// unspoken are the fields of a request that its command line leaves out: what a
+// plan does not depend on.
+var unspoken = []string{
+	"Today", "Scenario.Experiment", "Scenario.Workload.Name", "Scenario.Workload.Tenants", "Scenario.Workload.Classes", "Scenario.Workload.Arrival.Process",
+}
+
+// leaves calls f with each settable field below a struct and its path.
+func leaves(v reflect.Value, path string, f func(path string, field reflect.Value)) {
+	for i := range v.NumField() {
+		name := strings.TrimPrefix(path+"."+v.Type().Field(i).Name, ".")
+		field := v.Field(i)
+		whole := field.Type() == reflect.TypeFor[profiles.Distribution]() || field.Type() == reflect.TypeFor[profiles.Prefix]()
+		if field.Kind() == reflect.Struct && !whole && field.Type().PkgPath() != "time" {
+			leaves(field, name, f)
+			continue
+		}
+		f(name, field)
+	}
+}
+
+// TestArgsCoverTheRequest sets one field after the other: a field that the command
+// line does not show would make the commands of a refusal ask for another plan.
+func TestArgsCoverTheRequest(t *testing.T) {
+	plain := Request{}.Args()
+	var r Request
+	leaves(reflect.ValueOf(&r).Elem(), "", func(path string, field reflect.Value) {
+		if slices.Contains(unspoken, path) {
+			return
+		}
+		r = Request{}
+		switch field.Interface().(type) {
+		case profiles.Distribution:
+			field.Set(reflect.ValueOf(profiles.Distribution{Kind: profiles.Fixed, Mean: 7}))
+		case profiles.Prefix:
+			field.Set(reflect.ValueOf(profiles.Prefix{Groups: 2, Tokens: 64}))
+		case []profiles.SLO:
+			field.Set(reflect.ValueOf([]profiles.SLO{{TTFT: 1}}))
+		default:
+			switch field.Kind() {
+			case reflect.String:
+				field.SetString("x")
+			case reflect.Int, reflect.Int64:
+				field.SetInt(7)
+			case reflect.Float64:
+				field.SetFloat(0.5)
+			case reflect.Bool:
+				field.SetBool(true)
+			default:
+				t.Errorf("the test can not set %s of kind %s", path, field.Kind())
+				return
+			}
+		}
+		if got := r.Args(); len(got) <= len(plain) {
+			t.Errorf("%s is not on the command line %v", path, got)
+		}
+	})
+}
