@@ -224,7 +224,10 @@ func quantity(v float64, unit string) string {
 // further lines indented as far as the first.
 func paragraph(b *strings.Builder, prefix, text string) {
 	indent := ansi.StringWidth(prefix)
-	for i, line := range strings.Split(ansi.Wrap(text, planWidth-indent, " "), "\n") {
+	// A flag or a name is not broken at its hyphens.
+	const hyphen, unbroken = "-", "\u2011"
+	wrapped := ansi.Wrap(strings.ReplaceAll(text, hyphen, unbroken), planWidth-indent, " ")
+	for i, line := range strings.Split(strings.ReplaceAll(wrapped, unbroken, hyphen), "\n") {
 		if i > 0 {
 			prefix = strings.Repeat(" ", indent)
 		}

@@ -50,8 +50,8 @@ func (s *situation) warnOfLoad(p *Plan) {
 		s.warn("autoscale", "scale the %d replicas on waiting requests and KV usage, not on GPU utilization, which stays modest in a memory-bound decode while the queue grows (--emit autoscaler)", p.Fleet.Replicas)
 	}
 	if said := in.RPS > 0 || in.Concurrency > 0; said && q.Batch < 2 {
-		s.warn("batch-one", "the batch is %s: each step reads all weights for about one token, so that these times are no measure of throughput; a replica takes up to %s requests/s at %s times less per token",
-			units.Number(q.Batch), units.Number(q.MaxRPS), units.Number(math.Max(1, q.MaxRPS*in.TargetUtilization/q.RPS)))
+		s.warn("batch-one", "the batch is %s: each step reads all weights for about one token, so that these times are no measure of throughput; at %s requests/s the same replica makes a token %s times cheaper: share it, or call a hosted API",
+			units.Number(q.Batch), units.Number(q.MaxRPS*in.TargetUtilization), units.Number(math.Max(1, q.MaxRPS*in.TargetUtilization/q.RPS)))
 	}
 }
 
@@ -59,10 +59,12 @@ func (s *situation) warnOfLoad(p *Plan) {
 // limits would keep them from meeting.
 func (s *situation) oversubscribed(m Memory) {
 	in := s.inputs
-	limit := fmt.Sprintf("--max-num-seqs %d", int(max(1, m.MaxConcurrency)))
+	limit := fmt.Sprintf("--max-num-seqs (%d rules it out)", int(max(1, m.MaxConcurrency)))
 	if length := m.KVCacheTokens / int64(in.MaxNumSeqs); float64(length) > in.InputTokens+in.OutputTokens {
-		limit += fmt.Sprintf(" or --max-model-len %d", length)
+		limit = fmt.Sprintf("(%d rules it out), or ", length) + limit
+	} else {
+		limit = "or " + limit
 	}
-	s.warn("oversubscribed", "max_num_seqs %d × max_model_len %d is more than the pool, which holds %s requests of that length: preemption is ahead when long ones meet; %s rules it out",
+	s.warn("oversubscribed", "max_num_seqs %d × max_model_len %d is more than the pool, which holds %s requests of that length: preemption is ahead when long ones meet; lower --max-model-len to what requests need %s",
 		in.MaxNumSeqs, in.MaxModelLen, units.Number(m.MaxConcurrency), limit)
 }
