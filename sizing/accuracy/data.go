@@ -133,6 +133,8 @@ func cacheFormat(name string) string {
 	switch {
 	case strings.HasPrefix(name, "auto"):
 		return ""
+	case strings.HasPrefix(name, "fp8"): // fp8_e4m3, fp8_e5m2, fp8_ds_mla
+		return "fp8"
 	case name == "bfloat16":
 		return "bf16"
 	case name == "float16":
