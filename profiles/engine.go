@@ -57,9 +57,19 @@ type Engine struct {
 	StartUp      int64          `yaml:"start_up_bytes,omitempty"` // must be free outside of the budget
 	KVTokens     TokenRule      `yaml:"kv_tokens"`
 	Windows      WindowRule     `yaml:"windows"`
-	StateBlocks  int            `yaml:"state_blocks"`         // blocks of a layer group that keeps a state, per request
+	StateBlocks  int            `yaml:"state_blocks"` // blocks of a layer group that keeps a state, per request
+	Pools        EnginePools    `yaml:"pools,omitempty"`
 	CastsFP32    bool           `yaml:"casts_fp32,omitempty"` // float32 weights are loaded in 16 bit
 	Source       string         `yaml:"source"`
+}
+
+// EnginePools are how an engine divides its memory among pools of their own, when
+// it does not share one pool of pages: of tokens in layers that remember
+// everything, of tokens in windows (WindowRatio for each token of the first), and
+// of states (StateRatio × the bytes of the other two). All 0 is one shared pool.
+type EnginePools struct {
+	WindowRatio float64 `yaml:"window_ratio,omitempty"`
+	StateRatio  float64 `yaml:"state_ratio,omitempty"`
 }
 
 // EngineLimits are the default limits of a batch on a class of accelerators.

@@ -176,6 +176,8 @@ func (e Engine) ranges() []valueRange {
 		{"block_size", 1, 1 << 20, float64(e.BlockSize)},
 		{"whole_prompts_up_to", 0, 1 << 31, float64(e.WholePrompts)},
 		{"state_blocks", 1, 16, float64(e.StateBlocks)},
+		{"pools.window_ratio", 0, 1, e.Pools.WindowRatio},
+		{"pools.state_ratio", 0, 100, e.Pools.StateRatio},
 		{"activation.base_bytes", 0, most, float64(e.Activation.BaseBytes)},
 		{"activation.per_sequence_vocab_bytes", 0, 1 << 20, e.Activation.PerSequenceVocabBytes},
 		{"activation.error_bytes", 0, most, float64(e.Activation.ErrorBytes)},

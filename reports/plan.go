@@ -76,7 +76,9 @@ func writeMemory(b *strings.Builder, p *sizing.Plan) {
 	row("− weights", m.WeightsBytes, fmt.Sprintf("%s parameters in %s", billions(p.Model.Parameters), in.WeightDType))
 	row("− activation", m.ActivationBytes, "")
 	row("− non-torch", m.NonTorchBytes, "")
-	row("− CUDA graphs", m.CUDAGraphBytes, "")
+	if !m.GraphsOutside {
+		row("− CUDA graphs", m.CUDAGraphBytes, "")
+	}
 	row("− reserve", m.ReserveBytes, "")
 	note := fmt.Sprintf("%s blocks of %d, %s tokens", units.Count(m.KVCacheBlocks), in.BlockSize, units.Count(m.KVCacheTokens))
 	switch {
@@ -86,6 +88,9 @@ func writeMemory(b *strings.Builder, p *sizing.Plan) {
 		note = "missing"
 	}
 	row("= KV pool", m.KVCacheBytes, note)
+	if m.GraphsOutside {
+		row("CUDA graphs", m.CUDAGraphBytes, "beside the budget, in this version of the engine")
+	}
 	row("KV of one token", p.Model.KVBytesPerToken, in.KVDType+", all accelerators of a replica")
 	row("KV of one request", p.Model.KVBytesOfLongestRequest, fmt.Sprintf("of %s tokens, the longest", units.Count(int64(in.MaxModelLen))))
 	writeTable(b, t)

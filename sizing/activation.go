@@ -15,7 +15,9 @@ type activationTerms struct {
 func (t activationTerms) peak(base float64) float64 { return base + max(t.sampler, t.mlp) + t.experts }
 
 // activation computes the terms of a stage. The sampler's does not shrink with
-// tensor parallelism, since logits are gathered on every rank.
+// tensor parallelism, since logits are gathered on every rank. Experts in mxfp4
+// run in kernels of their own that keep no workspace (vLLM: mxfp4.py; start-up
+// logs of gpt-oss show none).
 func (s *situation) activation(stage int) activationTerms {
 	in, a := s.inputs, s.engine.Activation
 	var t activationTerms
@@ -24,7 +26,7 @@ func (s *situation) activation(stage int) activationTerms {
 	}
 	layers := s.stageLayers(stage)
 	t.mlp = float64(in.MaxNumBatchedTokens) * s.mlpPerToken(layers) * 2
-	if a.ExpertWorkspace {
+	if a.ExpertWorkspace && s.format.Quantization.Method != "mxfp4" {
 		first, second := s.expertsPerToken(layers)
 		t.experts = float64(in.MaxNumBatchedTokens) * (first + second) * 2
 	}

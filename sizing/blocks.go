@@ -31,7 +31,7 @@ func (l layout) perRequest(tokens, batchedTokens int) int64 {
 		}
 		sum += int64(ceilDiv(held, g.blockTokens)) + extra
 	}
-	return sum
+	return max(sum, l.slotBlocks)
 }
 
 // average is how many blocks a decoding sequence of a mean length holds, with
@@ -50,7 +50,7 @@ func (l layout) average(tokens float64) float64 {
 		}
 		sum += held/float64(g.blockTokens) + 0.5
 	}
-	return sum
+	return max(sum, float64(l.slotBlocks))
 }
 
 // prefix is how many blocks the cache keeps of tokens that sequences share: the
@@ -60,7 +60,7 @@ func (l layout) prefix(tokens float64) float64 {
 	for _, g := range l.groups {
 		sum += float64(g.stateBlocks)
 	}
-	return sum
+	return max(sum, float64(l.slotBlocks))
 }
 
 // shared is how many blocks of tokens that sequences have in common one of them

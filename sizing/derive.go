@@ -140,7 +140,13 @@ func dataFormula(in Inputs) string {
 // layout explains a block that was raised to hold a state.
 func (d *derivations) layout(s *situation, l layout) {
 	states := stateKinds(s.model, s.format.Base, s.inputs.TensorParallel)
-	if len(states) == 0 {
+	switch {
+	case len(states) == 0:
+		return
+	case l.slotBlocks > 0:
+		d.note("blocks of a state's slot", "the states' pool holds a fixed share of the bytes, so that a request takes at least the blocks that come with its slot",
+			fmt.Sprintf("a state of %s per layer and accelerator, %s B of states for each B of tokens", bytesFigure(float64(states[0].bytes)), setting(s.engine.Pools.StateRatio)),
+			float64(l.slotBlocks), "blocks", s.engine.Source)
 		return
 	}
 	d.note("tokens of a block", "a block of attention is raised until its page holds the state of one sequence in one layer",
@@ -167,5 +173,9 @@ func blockTerms(l layout, tokens float64, more string) string {
 		}
 		terms = append(terms, fmt.Sprintf("%d × (%s ÷ %d%s)", n, held, g.blockTokens, more))
 	}
-	return strings.Join(terms, " + ")
+	text := strings.Join(terms, " + ")
+	if l.slotBlocks > 0 {
+		text = fmt.Sprintf("max(%s, %s)", text, units.Count(l.slotBlocks))
+	}
+	return text
 }

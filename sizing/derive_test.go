@@ -107,6 +107,7 @@ func TestDerivationsAreTrue(t *testing.T) {
 			r.Scenario.Model, r.Scenario.Engine, r.Scenario.Parallel.Pipeline = "qwen3.5-27b", "vllm", 2
 		},
 		"share of SGLang":   func(r *Request) { r.Scenario.Engine, r.GPUMemoryUtilization = "sglang", 0.88 },
+		"states of SGLang":  func(r *Request) { r.Scenario.Model, r.Scenario.Engine = "qwen3.5-27b", "sglang" },
 		"ranks of TensorRT": func(r *Request) { r.Scenario.Engine, r.Scenario.Parallel.Tensor = "tensorrt-llm", 4 },
 		"given memory":      func(r *Request) { r.AcceleratorMemory = 75 << 30 },
 		"fp8":               func(r *Request) { r.WeightDType, r.KVDType = "fp8", "fp8" },

@@ -17,6 +17,10 @@ type layout struct {
 	groupSize int64   // layers of a group on the pipeline stage whose blocks are largest
 	stages    []int64 // bytes of one block on each pipeline stage
 	blockSize int     // tokens of a block of the layers whose tokens cost most
+
+	// slotBlocks is how many blocks a request takes at least, where states lie in
+	// a pool of their own that grows with the other.
+	slotBlocks int64
 }
 
 // kvGroup is one group of layers of a kind.
@@ -41,12 +45,15 @@ type kvKind struct {
 // newLayout groups the layers of the model for the engine.
 func (s *situation) newLayout() (layout, error) {
 	in := s.inputs
-	kinds := layerKinds(s.model, s.kv, in.TensorParallel, s.engine.Windows)
+	kinds := crossKinds(layerKinds(s.model, s.kv, in.TensorParallel, s.engine.Windows), s.model, s.kv, in.TensorParallel)
 	states := stateKinds(s.model, s.format.Base, in.TensorParallel)
 	l := layout{blockSize: in.BlockSize}
 	switch {
 	case len(kinds)+len(states) == 0:
 		return layout{}, fmt.Errorf("model %s has no layer that caches anything", s.model.Name)
+	case s.engine.Pools != profiles.EnginePools{} && len(kinds) > 0:
+		l.separate(s, kinds, states)
+		return l, nil
 	case len(states) == 0 && alike(kinds):
 		l.sizePages(kinds)
 		l.merge(s, kinds)
@@ -75,6 +82,18 @@ func layerKinds(m *profiles.Model, d shape.DType, tensor int, windows profiles.W
 			a.Kind, a.Window = profiles.FullAttention, 0
 		}
 		kinds = count(kinds, kvKind{kind: a.Kind, window: a.Window, bytes: shape.LayerKVBytes(a, d, tensor), like: a}, i)
+	}
+	return kinds
+}
+
+// crossKinds adds the layers that attend to an image: a block has a page in each
+// of them too, although the tokens of a text leave nothing there.
+func crossKinds(kinds []kvKind, m *profiles.Model, d shape.DType, tensor int) []kvKind {
+	for i, layer := range m.Layers {
+		if a := layer.Attention; a.Kind == profiles.CrossAttention {
+			a.Kind = profiles.FullAttention
+			kinds = count(kinds, kvKind{kind: a.Kind, bytes: shape.LayerKVBytes(a, d, tensor), like: a}, i)
+		}
 	}
 	return kinds
 }

@@ -36,6 +36,14 @@ func TestLayoutsOfLogs(t *testing.T) {
 			r.Scenario.Model, r.Scenario.Engine, r.MaxModelLen = "gemma-3-27b", "vllm@0.8.5", 4096
 			r.KVCacheMemory = 1000 * 131_072 * 62
 		}, 16, 1000, 16_000, 3.91},
+		{"Llama-3.2-11B-Vision: 8 of 40 layers attend to images and have pages too", func(r *Request) {
+			r.Scenario.Model, r.Scenario.Engine, r.MaxModelLen = "testdata/mllama.json", "vllm@0.6.4", 4096
+			r.KVCacheMemory = 5000 * 40 * 65536
+		}, 16, 5000, 80_000, 19.53},
+		{"SGLang keeps states in a pool of 0.9 of the tokens' bytes", func(r *Request) {
+			r.Scenario.Model, r.Scenario.Engine, r.MaxModelLen = "qwen3.5-27b", "sglang", 32768
+			r.KVCacheMemory = 124_519 * 100_000 // 65,536 B × 1.9
+		}, 1, 100_000, 100_000, 3.05},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			m := mustCompute(t, scenario(tc.change))

@@ -76,7 +76,7 @@ func (s *situation) budget(m *Memory) {
 		return
 	}
 	m.ActivationBytes = int64(s.activation(m.Stage).peak(float64(e.Activation.BaseBytes)))
-	m.CUDAGraphBytes = e.CUDAGraph.Bytes
+	m.CUDAGraphBytes, m.GraphsOutside = e.CUDAGraph.Bytes, !e.CUDAGraph.InBudget && e.CUDAGraph.Bytes > 0
 	m.ErrorBytes = e.Activation.ErrorBytes
 	taken := m.WeightsBytes + m.ActivationBytes + m.NonTorchBytes
 	if e.Pool == profiles.PoolFree {

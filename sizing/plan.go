@@ -76,6 +76,7 @@ type Memory struct {
 	ActivationBytes int64   `json:"activation_bytes,omitempty"`
 	NonTorchBytes   int64   `json:"non_torch_bytes,omitempty"`
 	CUDAGraphBytes  int64   `json:"cuda_graph_bytes,omitempty"`
+	GraphsOutside   bool    `json:"cuda_graph_outside_budget,omitempty"` // graphs are captured beside the budget, not taken from it
 	ReserveBytes    int64   `json:"reserve_bytes,omitempty"`
 	KVCacheBytes    int64   `json:"kv_cache_bytes"`                       // negative: so much is missing
 	ErrorBytes      int64   `json:"kv_cache_error_bytes,omitempty"`       // typical distance of the pool from engine logs
