@@ -203,7 +203,7 @@ func TestLoadEngine(t *testing.T) {
 
 func TestParseWeightFormat(t *testing.T) {
 	q, err := ParseWeightFormat("INT4")
-	if diff := cmp.Diff(Quantization{Encoding: Encoding{Method: "int4", Bits: 4, GroupSize: 128}}, q); err != nil || diff != "" {
+	if diff := cmp.Diff(Quantization{Encoding: Encoding{Method: "int4", Bits: 4, GroupSize: 128, ZeroPoints: true}}, q); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
 	if _, err := ParseWeightFormat("fp16x"); err == nil || !strings.Contains(err.Error(), `did you mean "fp16"?`) {
