@@ -130,15 +130,8 @@ func stated(r record, field string) string {
 // cacheFormat is the KV dtype as --kv-dtype takes it: empty for "auto", which
 // follows the activations.
 func cacheFormat(name string) string {
-	switch {
-	case strings.HasPrefix(name, "auto"):
+	if strings.HasPrefix(name, "auto") {
 		return ""
-	case strings.HasPrefix(name, "fp8"): // fp8_e4m3, fp8_e5m2, fp8_ds_mla
-		return "fp8"
-	case name == "bfloat16":
-		return "bf16"
-	case name == "float16":
-		return "fp16"
 	}
 	return name
 }
