@@ -46,7 +46,7 @@ func (d *derivations) cache(s *situation, p *Plan) {
 	var all, growing, longest []string
 	latent, heads := false, false
 	var shared []string
-	for _, k := range layerKinds(s.model, s.kv, 1, profiles.WindowsDrop) {
+	for _, k := range layerKinds(s.model, s.kv, 1, &profiles.Engine{Windows: profiles.WindowsDrop}) {
 		latent = latent || k.kind == profiles.LatentAttention
 		heads = heads || k.kind != profiles.LatentAttention
 		if k.every > 0 {

@@ -52,7 +52,7 @@ func (k kvKind) page(tokens int) int64 {
 // newLayout groups the layers of the model for the engine.
 func (s *situation) newLayout() (layout, error) {
 	in := s.inputs
-	kinds := crossKinds(layerKinds(s.model, s.kv, in.TensorParallel, s.engine.Windows), s.model, s.kv, in.TensorParallel)
+	kinds := crossKinds(layerKinds(s.model, s.kv, in.TensorParallel, s.engine), s.model, s.kv, in.TensorParallel)
 	states := stateKinds(s.model, s.format.Base, in.TensorParallel)
 	l := layout{blockSize: in.BlockSize}
 	switch {
@@ -75,8 +75,9 @@ func (s *situation) newLayout() (layout, error) {
 	return l, nil
 }
 
-// layerKinds counts caching layers by kind, in order of appearance.
-func layerKinds(m *profiles.Model, d shape.DType, tensor int, windows profiles.WindowRule) []kvKind {
+// layerKinds counts caching layers by kind, in order of appearance, as an engine
+// caches them.
+func layerKinds(m *profiles.Model, d shape.DType, tensor int, e *profiles.Engine) []kvKind {
 	var kinds []kvKind
 	mixed := false
 	for _, layer := range m.Layers {
@@ -85,8 +86,11 @@ func layerKinds(m *profiles.Model, d shape.DType, tensor int, windows profiles.W
 	}
 	for i, layer := range m.Layers {
 		a := layer.Attention
-		if windows == profiles.WindowsKeep && mixed && a.Window > 0 {
+		if e.Windows == profiles.WindowsKeep && mixed && a.Window > 0 {
 			a.Kind, a.Window = profiles.FullAttention, 0
+		}
+		if e.LatentHeads && a.Kind == profiles.LatentAttention {
+			a = profiles.Attention{Kind: profiles.FullAttention, KVHeads: a.Heads, HeadDim: 256, ValueDim: 256}
 		}
 		kind := a.Kind
 		if kind == profiles.CompressedAttention {
