@@ -58,6 +58,8 @@ type Model struct {
 
 	TrainedPositions int // window before RopeScaling extends it to MaxPositions; 0 when it does not
 
+	RopeShare      float64 // share of a head's width that is rotated
+	RopeRows       int     // positions in the tables of sines, of which windowed layers may have their own
 	PositionRows   int     // learned position embeddings
 	EmbeddingWidth int     // of the token embeddings, where it is not the hidden size
 	PerLayerVocab  int     // rows of the embeddings that each layer has of its own (Gemma 3n)

@@ -20,9 +20,8 @@ func (d *derivations) weights(s *situation, p *Plan) {
 		float64(c.Active()), "parameters", "config.json: num_experts_per_tok")
 
 	w, t, data := s.stageWeights(p.Memory.Stage), s.inputs.TensorParallel, s.inputs.DataParallel
-	experts, whole := "experts", shape.Weights(s.model, s.format).Experts
-	expertsText := bytesFigure(w.Experts)
-	if data > 1 && whole > 0 {
+	experts, expertsText := "experts", bytesFigure(w.Experts)
+	if data > 1 && w.Experts > 0 {
 		experts = "experts ÷ DP"
 		expertsText = fmt.Sprintf("%s ÷ %d", bytesFigure(w.Experts*float64(data)), data)
 	}
@@ -31,10 +30,15 @@ func (d *derivations) weights(s *situation, p *Plan) {
 		outer += " + vision tower"
 		outerText += " + " + bytesFigure(w.Vision)
 	}
+	split, splitText := "split layers", bytesFigure(w.Split)
+	if w.Absorbed > 0 {
+		split += " + absorbed latent projections"
+		splitText += " + " + bytesFigure(w.Absorbed)
+	}
 	d.add("weights per accelerator",
-		"(split layers + "+experts+") ÷ TP + K and V projections ÷ min(TP, KV heads) + copied + ("+outer+") ÷ TP",
-		fmt.Sprintf("(%s + %s) ÷ %d + %s ÷ min(%d, %d) + %s + (%s) ÷ %d", bytesFigure(w.Split), expertsText, t,
-			bytesFigure(w.KV), t, w.KVHeads, bytesFigure(w.Copied), outerText, t),
+		"("+split+" + "+experts+") ÷ TP + K and V projections ÷ min(TP, KV heads) + copied + rotary tables + ("+outer+") ÷ TP",
+		fmt.Sprintf("(%s + %s) ÷ %d + %s ÷ min(%d, %d) + %s + %s + (%s) ÷ %d", splitText, expertsText, t,
+			bytesFigure(w.KV), t, w.KVHeads, bytesFigure(w.Copied), bytesFigure(w.Tables), outerText, t),
 		float64(p.Memory.WeightsBytes), "B",
 		fmt.Sprintf("weight format %s: %s B per linear weight, %d B for the rest%s", s.format, setting(s.format.BytesPerWeight()), s.format.Base.Bytes(), s.stageName(p.Memory.Stage)))
 }

@@ -37,15 +37,22 @@ type kvKind struct {
 	kind   profiles.AttentionKind
 	window int
 	bytes  int64 // per token and layer, or per sequence and layer for a state
+	every  int   // tokens that share an entry of the cache, 0 when each has its own
 	layers int
 	at     []int              // the layers
 	like   profiles.Attention // one of the layers
 }
 
+// page is the bytes of a block of tokens in one layer.
+func (k kvKind) page(tokens int) int64 {
+	every := int64(max(1, k.every))
+	return (k.bytes*int64(tokens) + every - 1) / every
+}
+
 // newLayout groups the layers of the model for the engine.
 func (s *situation) newLayout() (layout, error) {
 	in := s.inputs
-	kinds := crossKinds(layerKinds(s.model, s.kv, in.TensorParallel, s.engine.Windows), s.model, s.kv, in.TensorParallel)
+	kinds := crossKinds(layerKinds(s.model, s.kv, in.TensorParallel, s.engine), s.model, s.kv, in.TensorParallel)
 	states := stateKinds(s.model, s.format.Base, in.TensorParallel)
 	l := layout{blockSize: in.BlockSize}
 	switch {
@@ -68,8 +75,9 @@ func (s *situation) newLayout() (layout, error) {
 	return l, nil
 }
 
-// layerKinds counts caching layers by kind, in order of appearance.
-func layerKinds(m *profiles.Model, d shape.DType, tensor int, windows profiles.WindowRule) []kvKind {
+// layerKinds counts caching layers by kind, in order of appearance, as an engine
+// caches them.
+func layerKinds(m *profiles.Model, d shape.DType, tensor int, e *profiles.Engine) []kvKind {
 	var kinds []kvKind
 	mixed := false
 	for _, layer := range m.Layers {
@@ -78,10 +86,18 @@ func layerKinds(m *profiles.Model, d shape.DType, tensor int, windows profiles.W
 	}
 	for i, layer := range m.Layers {
 		a := layer.Attention
-		if windows == profiles.WindowsKeep && mixed && a.Window > 0 {
+		if e.Windows == profiles.WindowsKeep && mixed && a.Window > 0 {
 			a.Kind, a.Window = profiles.FullAttention, 0
 		}
-		kinds = count(kinds, kvKind{kind: a.Kind, window: a.Window, bytes: shape.LayerKVBytes(a, d, tensor), like: a}, i)
+		if e.LatentHeads && a.Kind == profiles.LatentAttention {
+			a = profiles.Attention{Kind: profiles.FullAttention, KVHeads: a.Heads, HeadDim: 256, ValueDim: 256}
+		}
+		kind := a.Kind
+		if kind == profiles.CompressedAttention {
+			kind = profiles.SlidingAttention // what is beside its compressed entries
+		}
+		kinds = count(kinds, kvKind{kind: kind, window: a.Window, bytes: shape.LayerKVBytes(a, d, tensor), like: a}, i)
+		kinds = count(kinds, kvKind{kind: profiles.CompressedAttention, bytes: shape.LayerCompressedBytes(a), every: a.Compression, like: a}, i)
 	}
 	return kinds
 }
@@ -114,7 +130,7 @@ func count(kinds []kvKind, k kvKind, layer int) []kvKind {
 		return kinds
 	}
 	for i := range kinds {
-		if have := &kinds[i]; have.kind == k.kind && have.window == k.window && have.bytes == k.bytes {
+		if have := &kinds[i]; have.kind == k.kind && have.window == k.window && have.bytes == k.bytes && have.every == k.every {
 			have.layers++
 			have.at = append(have.at, layer)
 			return kinds
@@ -129,7 +145,7 @@ func count(kinds []kvKind, k kvKind, layer int) []kvKind {
 func alike(kinds []kvKind) bool {
 	for _, k := range kinds {
 		latent := k.kind == profiles.LatentAttention
-		if k.window != kinds[0].window || k.window > 0 && k.kind != kinds[0].kind || latent != (kinds[0].kind == profiles.LatentAttention) {
+		if k.every != kinds[0].every || k.window != kinds[0].window || k.window > 0 && k.kind != kinds[0].kind || latent != (kinds[0].kind == profiles.LatentAttention) {
 			return false
 		}
 	}
@@ -143,9 +159,9 @@ func (l *layout) fitStates(kinds, states []kvKind) {
 	if len(kinds) == 0 {
 		return
 	}
-	cheapest, state := kinds[0].bytes, int64(0)
+	cheapest, state := kinds[0].page(1), int64(0)
 	for _, k := range kinds {
-		cheapest = min(cheapest, k.bytes)
+		cheapest = min(cheapest, k.page(1))
 	}
 	for _, k := range states {
 		state = max(state, k.bytes)
@@ -159,7 +175,7 @@ func (l *layout) fitStates(kinds, states []kvKind) {
 // sizePages gives all kinds the page of the one whose tokens cost most.
 func (l *layout) sizePages(kinds []kvKind) {
 	for _, k := range kinds {
-		l.pageBytes = max(l.pageBytes, k.bytes*int64(l.blockSize))
+		l.pageBytes = max(l.pageBytes, k.page(l.blockSize))
 	}
 }
 
@@ -169,7 +185,7 @@ func (l *layout) merge(s *situation, kinds []kvKind) {
 	l.stages = make([]int64, s.inputs.PipelineParallel)
 	for _, k := range kinds {
 		for _, layer := range k.at {
-			l.stages[s.stageOf(layer)] += k.bytes * int64(l.blockSize)
+			l.stages[s.stageOf(layer)] += k.page(l.blockSize)
 		}
 	}
 	if len(kinds) > 1 {
@@ -223,7 +239,7 @@ func (l *layout) groupOf(e *profiles.Engine, k kvKind) kvGroup {
 	if k.kind == profiles.LinearAttention {
 		return kvGroup{kind: k.kind, stateBlocks: e.StateBlocks}
 	}
-	blocks := l.pageBytes / (k.bytes * int64(l.blockSize))
+	blocks := l.pageBytes / k.page(l.blockSize)
 	return kvGroup{kind: k.kind, window: k.window, blockTokens: l.blockSize * int(max(1, blocks))}
 }
 

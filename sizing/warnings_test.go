@@ -99,6 +99,10 @@ func warningCases(t *testing.T) map[string][2]func(*Request) {
 			func(r *Request) { r.Scenario.Model = config },
 			func(r *Request) { r.Scenario.Model, r.MaxModelLen = config, 32_768 },
 		},
+		"quantization-blocks": {
+			func(r *Request) { r.Scenario.Model, r.Scenario.Parallel.Tensor = "qwen3-235b-a22b-fp8", 8 },
+			func(r *Request) { r.Scenario.Model, r.Scenario.Parallel.Tensor = "qwen3-235b-a22b-fp8", 4 },
+		},
 		"unknown-link": {
 			func(r *Request) { r.Scenario.Accelerator, r.Scenario.Parallel.Tensor = "mi300x-192gb", 2 },
 			func(r *Request) { r.Scenario.Parallel.Tensor = 2 },
