@@ -13,12 +13,12 @@ import (
 
 func newSize(s *iostreams.IO) *cobra.Command {
 	var (
-		scenario      scenarioFlags
-		output        outputFlag
-		request       sizing.Request
-		sizes         memoryFlags
-		explain       bool
-		emit          emitFlag
+		scenario scenarioFlags
+		output   outputFlag
+		request  sizing.Request
+		sizes    memoryFlags
+		explain  bool
+		emit     emitFlag
 	)
 	cmd := &cobra.Command{
 		Use:   "size",
