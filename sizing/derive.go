@@ -6,7 +6,6 @@ import (
 
 	"github.com/llmctl/llmctl/internal/units"
 	"github.com/llmctl/llmctl/profiles"
-	"github.com/llmctl/llmctl/sizing/shape"
 )
 
 // derivations collects how numbers were reached, in the order in which one
@@ -72,22 +71,6 @@ func (d *derivations) cache(s *situation, p *Plan) {
 	}
 	d.add("KV cache of the longest request", "sum over layers of bytes per token × min(tokens, window)", strings.Join(longest, " + "),
 		float64(p.Model.KVBytesOfLongestRequest), "B", "max_model_len")
-}
-
-// cacheTerm is what the layers of a kind cache for one token.
-func cacheTerm(k kvKind, d shape.DType) string {
-	a := k.like
-	switch {
-	case a.Kind != profiles.LatentAttention:
-		return fmt.Sprintf("%d × %d × (%d + %d) × %d B", k.layers, a.KVHeads, a.HeadDim, a.ValueDim, d.Bytes())
-	case a.IndexDim == 0:
-		return fmt.Sprintf("%d × (%d + %d) × %d B", k.layers, a.LatentRank, a.RopeHeadDim, d.Bytes())
-	}
-	index := a.IndexDim + a.IndexDim/128*4
-	if d == shape.FP8 {
-		return fmt.Sprintf("%d × (%d × 1 B + %d × 4 B of scales + %d × 2 B + %d B of index)", k.layers, a.LatentRank, a.LatentRank/128, a.RopeHeadDim, index)
-	}
-	return fmt.Sprintf("%d × ((%d + %d) × %d B + %d B of index)", k.layers, a.LatentRank, a.RopeHeadDim, d.Bytes(), index)
 }
 
 // capacity explains blocks, tokens and concurrency.
