@@ -57,7 +57,8 @@ type Engine struct {
 	StartUp      int64          `yaml:"start_up_bytes,omitempty"` // must be free outside of the budget
 	KVTokens     TokenRule      `yaml:"kv_tokens"`
 	Windows      WindowRule     `yaml:"windows"`
-	StateBlocks  int            `yaml:"state_blocks"` // blocks of a layer group that keeps a state, per request
+	LatentHeads  bool           `yaml:"latent_heads,omitempty"` // latent attention is cached as heads of 256, K and V
+	StateBlocks  int            `yaml:"state_blocks"`           // blocks of a layer group that keeps a state, per request
 	Pools        EnginePools    `yaml:"pools,omitempty"`
 	CastsFP32    bool           `yaml:"casts_fp32,omitempty"` // float32 weights are loaded in 16 bit
 	Source       string         `yaml:"source"`

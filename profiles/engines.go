@@ -208,8 +208,8 @@ func (e Engine) ranges() []valueRange {
 	return ranges
 }
 
-// parseVersion reads the numbers of "0.19.1rc2+cu12": a pre-release counts as
-// the release it leads to.
+// parseVersion reads the numbers of "0.19.1rc2+cu12" or "0.5.6.post2": a
+// pre-release counts as the release it leads to, a later build as its release.
 func parseVersion(s string) ([]int, error) {
 	s = strings.TrimPrefix(s, "v")
 	var numbers []int
@@ -218,6 +218,9 @@ func parseVersion(s string) ([]int, error) {
 		digits := part
 		if end >= 0 {
 			digits = part[:end]
+		}
+		if digits == "" && part != "" && len(numbers) > 0 {
+			break
 		}
 		n, err := strconv.Atoi(digits)
 		if err != nil {

@@ -163,14 +163,19 @@ func TestLoadEngine(t *testing.T) {
 		inBudget    bool
 		version     string
 	}{
-		"vllm@0.11.0":   {0.90, false, "0.11.0"},
-		"vllm@0.19":     {0.90, false, "0.19"},
-		"vllm@0.19.1":   {0.90, false, "0.19.1"},
-		"vllm@v0.20":    {0.90, false, "v0.20"},
-		"vllm@0.21.0":   {0.90, true, "0.21.0"},
-		"vllm@0.23":     {0.92, true, "0.23"},
-		"vllm":          {0.92, true, "0.27"},
-		"vllm@0.26.1rc": {0.92, true, "0.26.1rc"},
+		"vllm@0.11.0":                     {0.90, false, "0.11.0"},
+		"vllm@0.19":                       {0.90, false, "0.19"},
+		"vllm@0.19.1":                     {0.90, false, "0.19.1"},
+		"vllm@v0.20":                      {0.90, false, "v0.20"},
+		"vllm@0.21.0":                     {0.90, true, "0.21.0"},
+		"vllm@0.23":                       {0.92, true, "0.23"},
+		"vllm@0.11.0rc2.dev98+g393de22d2": {0.90, false, "0.11.0rc2.dev98+g393de22d2"},
+		"vllm@0.24.0+rhaiv.13":            {0.92, true, "0.24.0+rhaiv.13"},
+		"vllm@0.6.6.post2":                {0.90, false, "0.6.6.post2"},
+		"sglang@0.5.6.post2":              {1, false, "0.5.6.post2"},
+		"tensorrt-llm@1.2":                {0.90, false, "1.2"},
+		"vllm":                            {0.92, true, "0.27"},
+		"vllm@0.26.1rc":                   {0.92, true, "0.26.1rc"},
 	} {
 		e, err := LoadEngine(ref)
 		if err != nil || e.Utilization != want.utilization || e.CUDAGraph.InBudget != want.inBudget || e.Version != want.version {
@@ -180,6 +185,7 @@ func TestLoadEngine(t *testing.T) {
 	for ref, want := range map[string]string{
 		"vlm":       `unknown engine "vlm", did you mean "vllm"?`,
 		"vllm@":     `version "" is not like`,
+		"vllm@0.":   `version "0." is not like`,
 		"vllm@new":  `version "new" is not like`,
 		"vllm@0.1":  "older than the data, which begins at vllm@0.2",
 		"vllm@0.28": "newer than the data, which ends at vllm@0.27",

@@ -22,6 +22,7 @@ func Compute(r Request) (*Plan, error) {
 		return nil, err
 	}
 	s.raiseBlock(l)
+	s.warnBlocks()
 	p := &Plan{Schema: Schema, Memory: s.plannedMemory(l), Assumptions: []Assumption{}, Warnings: []Warning{}}
 	s.fitLength(&p.Memory, l)
 	p.Memory.fill(s, l)

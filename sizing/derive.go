@@ -44,7 +44,7 @@ func derive(s *situation, p *Plan, l layout, m mix) []Derivation {
 func (d *derivations) cache(s *situation, p *Plan) {
 	var all, growing, longest []string
 	latent, heads := false, false
-	for _, k := range layerKinds(s.model, s.kv, 1, profiles.WindowsDrop) {
+	for _, k := range layerKinds(s.model, s.kv, 1, &profiles.Engine{Windows: profiles.WindowsDrop}) {
 		latent = latent || k.kind == profiles.LatentAttention
 		heads = heads || k.kind != profiles.LatentAttention
 		term := cacheTerm(k, s.kv)

@@ -21,9 +21,8 @@ func (d *derivations) weights(s *situation, p *Plan) {
 	}
 
 	w, t, data := s.stageWeights(p.Memory.Stage), s.inputs.TensorParallel, s.inputs.DataParallel
-	experts, whole := "experts", shape.Weights(s.model, s.format).Experts
-	expertsText := bytesFigure(w.Experts)
-	if data > 1 && whole > 0 {
+	experts, expertsText := "experts", bytesFigure(w.Experts)
+	if data > 1 && w.Experts > 0 {
 		experts = "experts ÷ DP"
 		expertsText = fmt.Sprintf("%s ÷ %d", bytesFigure(w.Experts*float64(data)), data)
 	}
