@@ -6,7 +6,6 @@ import (
 
 	"github.com/llmctl/llmctl/internal/units"
 	"github.com/llmctl/llmctl/profiles"
-	"github.com/llmctl/llmctl/sizing/shape"
 )
 
 // derivations collects how numbers were reached, in the order in which one
@@ -50,15 +49,9 @@ func derive(s *situation, p *Plan, l layout, m mix) []Derivation {
 func (d *derivations) cache(s *situation, p *Plan) {
 	var all, growing, longest []string
 	latent, heads := false, false
-	var shared []string
 	for _, k := range layerKinds(s.model, s.kv, 1, &profiles.Engine{Windows: profiles.WindowsDrop}) {
 		latent = latent || k.kind == profiles.LatentAttention
 		heads = heads || k.kind != profiles.LatentAttention
-		if k.every > 0 {
-			shared = append(shared, fmt.Sprintf("%d × %s B ÷ %d", k.layers, units.Count(k.bytes), k.every))
-			longest = append(longest, fmt.Sprintf("%d × %s B × ⌊%s ÷ %d⌋", k.layers, units.Count(k.bytes), figure(float64(p.Inputs.MaxModelLen)), k.every))
-			continue
-		}
 		term := cacheTerm(k, s.kv)
 		all = append(all, term)
 		held := figure(float64(p.Inputs.MaxModelLen))
@@ -68,10 +61,6 @@ func (d *derivations) cache(s *situation, p *Plan) {
 			held = fmt.Sprintf("min(%s, %s)", held, units.Count(int64(k.window)))
 		}
 		longest = append(longest, fmt.Sprintf("%d × %s B × %s", k.layers, units.Count(k.bytes), held))
-	}
-	if len(shared) > 0 {
-		entries := "⌊" + strings.Join(shared, " + ") + "⌋"
-		all, growing = append(all, entries), append(growing, entries)
 	}
 	formula, source := "layers × KV heads × (head dim of K + head dim of V) × bytes per value", "config.json: num_hidden_layers, num_key_value_heads, head_dim"
 	if latent && !heads {
@@ -85,44 +74,6 @@ func (d *derivations) cache(s *situation, p *Plan) {
 		float64(p.Model.GrowingKVBytesPerToken), "B", "config.json: sliding_window, layer_types")
 	d.add("KV cache of the longest request", "sum over layers of bytes per token × min(tokens, window)", strings.Join(longest, " + "),
 		float64(p.Model.KVBytesOfLongestRequest), "B", "max_model_len")
-}
-
-// cacheTerm is what the layers of a kind cache for one token.
-func cacheTerm(k kvKind, d shape.DType) string {
-	a := k.like
-	index := a.IndexDim + a.IndexDim/128*4
-	switch {
-	case a.Kind == profiles.CompressedAttention:
-		plain := a.HeadDim - a.RopeHeadDim
-		return fmt.Sprintf("%d × (%d × 1 B + %d × 2 B + ⌈%d ÷ 64⌉ × 1 B of scales + 1 B)", k.layers, plain, a.RopeHeadDim, plain)
-	case a.Kind != profiles.LatentAttention && a.IndexDim == 0:
-		return fmt.Sprintf("%d × %d × %s", k.layers, a.KVHeads, headTerm(d, a.HeadDim, a.ValueDim))
-	case a.Kind != profiles.LatentAttention:
-		return fmt.Sprintf("%d × (%d × %s + %s B of index)", k.layers, a.KVHeads, headTerm(d, a.HeadDim, a.ValueDim), units.Count(d.HeadBytes(int64(a.IndexDim))))
-	case a.IndexDim == 0:
-		return fmt.Sprintf("%d × %s", k.layers, vectorTerm(d, a.LatentRank, a.RopeHeadDim))
-	}
-	if d == shape.FP8 {
-		return fmt.Sprintf("%d × (%d × 1 B + %d × 4 B of scales + %d × 2 B + %d B of index)", k.layers, a.LatentRank, a.LatentRank/128, a.RopeHeadDim, index)
-	}
-	return fmt.Sprintf("%d × (%s + %d B of index)", k.layers, vectorTerm(d, a.LatentRank, a.RopeHeadDim), index)
-}
-
-// headTerm is the bytes of K and V of one head, with scales where the type has
-// them per head.
-func headTerm(d shape.DType, key, value int) string {
-	if d.HeadBytes(int64(key)) == int64(key)*d.Bytes() {
-		return fmt.Sprintf("(%d + %d) × %d B", key, value, d.Bytes())
-	}
-	return fmt.Sprintf("(%s B + %s B)", units.Count(d.HeadBytes(int64(key))), units.Count(d.HeadBytes(int64(value))))
-}
-
-// vectorTerm is the bytes of one latent vector.
-func vectorTerm(d shape.DType, rank, rope int) string {
-	if n := int64(rank + rope); d.HeadBytes(n) != n*d.Bytes() {
-		return units.Count(d.HeadBytes(n)) + " B"
-	}
-	return fmt.Sprintf("(%d + %d) × %d B", rank, rope, d.Bytes())
 }
 
 // capacity explains blocks, tokens and concurrency.

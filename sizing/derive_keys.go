@@ -4,6 +4,7 @@ package sizing
 var derivedKeys = map[string]string{
 	"parameters":                            "model.parameters",
 	"active parameters":                     "model.active_parameters",
+	"parameters of the vision tower":        "model.vision_parameters",
 	"KV cache per token":                    "model.kv_bytes_per_token",
 	"KV cache per token beyond the windows": "model.kv_bytes_per_token_beyond_window",
 	"KV cache of the longest request":       "model.kv_bytes_at_max_model_len",

@@ -37,21 +37,20 @@ type kvKind struct {
 	kind   profiles.AttentionKind
 	window int
 	bytes  int64 // per token and layer, or per sequence and layer for a state
-	every  int   // tokens that share an entry of the cache, 0 when each has its own
 	layers int
 	at     []int              // the layers
 	like   profiles.Attention // one of the layers
 }
 
 // page is the bytes of a block of tokens in one layer.
-func (k kvKind) page(tokens int) int64 {
-	every := int64(max(1, k.every))
-	return (k.bytes*int64(tokens) + every - 1) / every
-}
+func (k kvKind) page(tokens int) int64 { return k.bytes * int64(tokens) }
 
 // newLayout groups the layers of the model for the engine.
 func (s *situation) newLayout() (layout, error) {
 	in := s.inputs
+	if s.model.Layers[0].Attention.Kind == profiles.CompressedAttention {
+		return layout{}, fmt.Errorf("model %s caches compressed vectors beside a window (DeepSeek-V4): how engines divide a pool among them is not known well enough to plan it", s.model.Name)
+	}
 	kinds := crossKinds(layerKinds(s.model, s.kv, in.TensorParallel, s.engine), s.model, s.kv, in.TensorParallel)
 	states := stateKinds(s.model, s.format.Base, in.TensorParallel)
 	l := layout{blockSize: in.BlockSize}
@@ -92,12 +91,7 @@ func layerKinds(m *profiles.Model, d shape.DType, tensor int, e *profiles.Engine
 		if e.LatentHeads && a.Kind == profiles.LatentAttention {
 			a = profiles.Attention{Kind: profiles.FullAttention, KVHeads: a.Heads, HeadDim: 256, ValueDim: 256}
 		}
-		kind := a.Kind
-		if kind == profiles.CompressedAttention {
-			kind = profiles.SlidingAttention // what is beside its compressed entries
-		}
-		kinds = count(kinds, kvKind{kind: kind, window: a.Window, bytes: shape.LayerKVBytes(a, d, tensor), like: a}, i)
-		kinds = count(kinds, kvKind{kind: profiles.CompressedAttention, bytes: shape.LayerCompressedBytes(a), every: a.Compression, like: a}, i)
+		kinds = count(kinds, kvKind{kind: a.Kind, window: a.Window, bytes: shape.LayerKVBytes(a, d, tensor), like: a}, i)
 	}
 	return kinds
 }
@@ -130,7 +124,7 @@ func count(kinds []kvKind, k kvKind, layer int) []kvKind {
 		return kinds
 	}
 	for i := range kinds {
-		if have := &kinds[i]; have.kind == k.kind && have.window == k.window && have.bytes == k.bytes && have.every == k.every {
+		if have := &kinds[i]; have.kind == k.kind && have.window == k.window && have.bytes == k.bytes {
 			have.layers++
 			have.at = append(have.at, layer)
 			return kinds
@@ -145,7 +139,7 @@ func count(kinds []kvKind, k kvKind, layer int) []kvKind {
 func alike(kinds []kvKind) bool {
 	for _, k := range kinds {
 		latent := k.kind == profiles.LatentAttention
-		if k.every != kinds[0].every || k.window != kinds[0].window || k.window > 0 && k.kind != kinds[0].kind || latent != (kinds[0].kind == profiles.LatentAttention) {
+		if k.window != kinds[0].window || k.window > 0 && k.kind != kinds[0].kind || latent != (kinds[0].kind == profiles.LatentAttention) {
 			return false
 		}
 	}
@@ -159,9 +153,9 @@ func (l *layout) fitStates(kinds, states []kvKind) {
 	if len(kinds) == 0 {
 		return
 	}
-	cheapest, state := kinds[0].page(1), int64(0)
+	cheapest, state := kinds[0].bytes, int64(0)
 	for _, k := range kinds {
-		cheapest = min(cheapest, k.page(1))
+		cheapest = min(cheapest, k.bytes)
 	}
 	for _, k := range states {
 		state = max(state, k.bytes)

@@ -12,6 +12,7 @@ import (
 // a line, with what to do about it.
 func (s *situation) addWarnings(p *Plan, r Request) {
 	s.warnOfMemory(p.Memory, r)
+	s.weightWarnings()
 	s.warnOfModel()
 	s.warnOfPrice(r.Today)
 	if p.Performance == nil {

@@ -24,6 +24,11 @@ func warningCases(t *testing.T) map[string][2]func(*Request) {
 	if err := os.WriteFile(config, []byte(extended), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	tower := filepath.Join(t.TempDir(), "config.json")
+	if err := os.WriteFile(tower, []byte(strings.Replace(extended, "{", `{"vision_config": {"model_type": "novel_tower"}, `, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	right, wrong := checkpoint(t, 2048), checkpoint(t, 4096)
 	april := time.Date(2026, 4, 4, 0, 0, 0, 0, time.UTC)
 	return map[string][2]func(*Request){
 		"slo-class": {
@@ -47,6 +52,14 @@ func warningCases(t *testing.T) map[string][2]func(*Request) {
 		"default-slo": {
 			func(r *Request) { r.Scenario.Model, r.Scenario.Parallel.Tensor = "llama-3.1-70b", 4 },
 			nil,
+		},
+		"vision-tower": {
+			func(r *Request) { r.Scenario.Model = tower },
+			func(r *Request) { r.Scenario.Model = "gemma-3-27b" },
+		},
+		"weights-mismatch": {
+			func(r *Request) { r.Scenario.Model = wrong },
+			func(r *Request) { r.Scenario.Model = right },
 		},
 		"block-size": {
 			func(r *Request) { r.Scenario.Model = "qwen3.5-27b" },

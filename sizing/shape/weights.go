@@ -90,11 +90,15 @@ func StageWeights(m *profiles.Model, f Format, from, to int) WeightBytes {
 	if m.Vision != nil {
 		w.Vision = base * float64(m.Vision.Encoder+m.Vision.Projector)
 	}
-	if !m.TiedEmbeddings {
-		w.Head = base * float64(int64(m.VocabSize)*embeddingWidth(m))
-	}
 	r := newRules(f.Quantization)
+	if !m.TiedEmbeddings {
+		w.Head = encodedBytes(r.head(), f.Base) * float64(int64(m.VocabSize)*embeddingWidth(m))
+	}
 	everywhere := f.BytesPerWeight()
+	if stored(m, f) {
+		w.take(m, from, to)
+		return w
+	}
 	var modules []module
 	for i := from; i < to; i++ {
 		layer := m.Layers[i]
