@@ -9,9 +9,6 @@ var latentFamilies = map[string]family{
 	"kimi_k2":       llamaLike(latentAttention, sparseMLP),
 	"glm_moe_dsa":   llamaLike(latentAttention, sparseMLP),
 	"glm4_moe_lite": llamaLike(latentAttention, sparseMLP),
-	"longcat_flash": llamaLike(latentAttention, sparseMLP).with(setUp(func(_ *Model, c *config) {
-		c.refuse("model_type", "\"longcat_flash\" is not supported: its layers hold two mixers and zero experts")
-	})),
 	"minicpm3": llamaLike(latentAttention, denseMLP).with(tied),
 }
 
