@@ -91,7 +91,7 @@ func TestPublishedFiles(t *testing.T) {
 	}{
 		{"qwen3-32b-awq", 18.00, 0.001},
 		{"llama-3.1-70b-fp8", 67.76, 0.002}, // as loaded
-		{"gpt-oss-20b", 13.47, 0.003}, // padded, as loaded
+		{"gpt-oss-20b", 13.47, 0.003},       // padded, as loaded
 	} {
 		m := load(t, tc.model)
 		if got := Weights(m, FormatOf(m)).Total() / (1 << 30); math.Abs(got/tc.gib-1) > tc.tolerance {
