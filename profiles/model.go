@@ -73,6 +73,7 @@ type Model struct {
 
 	DType        string       // dtype of the published weights: bf16, fp16, fp32
 	Quantization Quantization // zero when the weights are not quantized
+	Stored       *Stored      // what the safetensors files hold, where they are there
 	Source       string       // where the facts come from
 }
 

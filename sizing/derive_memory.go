@@ -11,10 +11,14 @@ import (
 // weights explains parameters and their bytes.
 func (d *derivations) weights(s *situation, p *Plan) {
 	c := shape.CountParameters(s.model)
-	d.add("parameters", "embeddings + head + attention + dense MLPs + experts + routers and norms",
-		fmt.Sprintf("%s + %s + %s + %s + %s + %s", units.Count(c.Embedding), units.Count(c.Head), units.Count(c.Attention),
-			units.Count(c.Dense), units.Count(c.Experts), units.Count(c.Router+c.Small)),
-		float64(c.Total()), "parameters", "config.json")
+	if s.model.Stored != nil && s.model.Stored.Parameters > 0 {
+		d.note("parameters", "sum over tensors", "the shapes in the files", float64(s.parameters()), "parameters", s.weightsSource())
+	} else {
+		d.add("parameters", "embeddings + head + attention + dense MLPs + experts + routers and norms",
+			fmt.Sprintf("%s + %s + %s + %s + %s + %s", units.Count(c.Embedding), units.Count(c.Head), units.Count(c.Attention),
+				units.Count(c.Dense), units.Count(c.Experts), units.Count(c.Router+c.Small)),
+			float64(c.Total()), "parameters", "config.json")
+	}
 
 	w, t, data := s.stageWeights(p.Memory.Stage), s.inputs.TensorParallel, s.inputs.DataParallel
 	experts, expertsText := "experts", bytesFigure(w.Experts)
@@ -37,7 +41,7 @@ func (d *derivations) weights(s *situation, p *Plan) {
 		fmt.Sprintf("(%s + %s) ÷ %d + %s ÷ min(%d, %d) + %s + %s + (%s) ÷ %d", splitText, expertsText, t,
 			bytesFigure(w.KV), t, w.KVHeads, bytesFigure(w.Copied), bytesFigure(w.Tables), outerText, t),
 		float64(p.Memory.WeightsBytes), "B",
-		fmt.Sprintf("weight format %s: %s B per linear weight, %d B for the rest%s", s.format, setting(s.format.BytesPerWeight()), s.format.Base.Bytes(), s.stageName(p.Memory.Stage)))
+		s.weightsSource()+s.stageName(p.Memory.Stage))
 }
 
 // stageName says which stage of a pipeline a number is of.

@@ -95,6 +95,10 @@ func StageWeights(m *profiles.Model, f Format, from, to int) WeightBytes {
 		w.Head = encodedBytes(r.head(), f.Base) * float64(int64(m.VocabSize)*embeddingWidth(m))
 	}
 	everywhere := f.BytesPerWeight()
+	if stored(m, f) {
+		w.take(m, from, to)
+		return w
+	}
 	var modules []module
 	for i := from; i < to; i++ {
 		layer := m.Layers[i]
