@@ -69,6 +69,7 @@ func TestQuantizationRefusals(t *testing.T) {
 		`{"quant_method":"compressed-tensors","config_groups":{"a":{}}}`: "a has no weights",
 		`{"quant_method":"compressed-tensors","config_groups":{"a":{"weights":{"num_bits":3,"type":"float"}}}}`: "float weights of 3 bits",
 		`{"quant_method":"bitsandbytes"}`:                    "load_in_4bit: is missing",
+		`{"quant_method":"fp8","ignore":["re:(?!mlp).*"]}`:   `ignore: "re:(?!mlp).*" is no regular expression`,
 		`{"quant_method":"quark"}`:                           "global_quant_config: is missing",
 		`{"quant_method":"modelopt","quant_algo":"W9"}`:      `quant_algo: "w9" is not supported`,
 		`{"quant_method":"fp8","weight_block_size":[1,"x"]}`: "weight_block_size: expected two sizes",

@@ -101,7 +101,7 @@ func newMatcher(patterns []string) matcher {
 	m := matcher{exact: map[string]bool{}}
 	for _, p := range patterns {
 		if text, ok := strings.CutPrefix(p, "re:"); ok {
-			// A pattern that Go can not read names nothing that we can tell.
+			// Those that can not be read were refused with the config.
 			if expr, err := regexp.Compile("^(?:" + respell(text) + ")"); err == nil {
 				m.exprs = append(m.exprs, expr)
 			}
