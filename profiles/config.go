@@ -16,7 +16,8 @@ const (
 	maxLayers     = 10_000
 	maxTokens     = 1 << 27
 	maxParameters = 1e15
-	maxCached     = 1e9 // values that one token leaves in the cache
+	maxCached     = 1e9  // values that one token leaves in the cache
+	maxState      = 1e13 // values that a sequence keeps whatever its length
 )
 
 // config reads fields of one JSON object and remembers the first thing that it

@@ -1,6 +1,7 @@
 package profiles
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -62,6 +63,10 @@ type Engine struct {
 	Pools        EnginePools    `yaml:"pools,omitempty"`
 	CastsFP32    bool           `yaml:"casts_fp32,omitempty"` // float32 weights are loaded in 16 bit
 	Source       string         `yaml:"source"`
+
+	// Origins is the source of each part that an earlier version brought, by the
+	// part's name in YAML.
+	Origins map[string]string `yaml:"origins,omitempty"`
 }
 
 // EnginePools are how an engine divides its memory among pools of their own, when
@@ -128,6 +133,18 @@ type CUDAGraph struct {
 
 // String is the reference that LoadEngine takes, "vllm@0.19".
 func (e Engine) String() string { return e.Name + "@" + e.Version }
+
+// Origin is where the values of parts come from, each source once.
+func (e Engine) Origin(parts ...string) string {
+	var sources []string
+	for _, part := range parts {
+		source := cmp.Or(e.Origins[part], e.Source)
+		if !slices.Contains(sources, source) {
+			sources = append(sources, source)
+		}
+	}
+	return strings.Join(sources, "; ")
+}
 
 // Limits returns the default limits of a batch on an accelerator: those of the
 // largest class that it reaches.

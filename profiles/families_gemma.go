@@ -13,7 +13,8 @@ var gemma3nDefaults = map[string]any{
 // projections outside of layers (transformers, modeling_gemma3n.py).
 func gemma3n(m *Model, c *config) {
 	perLayerInput(m, c)
-	h, inputs, rank := m.HiddenSize, c.width("altup_num_inputs"), c.width("laurel_rank")
+	h, rank := m.HiddenSize, c.width("laurel_rank")
+	inputs, _ := c.count(1, 64, "altup_num_inputs")
 	m.LayerSmall += h + inputs*inputs + inputs*inputs*inputs + h*inputs + h // AltUp: scale, corrections, predictions, router and its norm
 	m.LayerSmall += 2*h*rank + h
 	m.OuterLinear += 2 * (inputs - 1) * h * h

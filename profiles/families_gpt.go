@@ -4,7 +4,7 @@ package profiles
 // without a gate, in part learned positions.
 var gptFamilies = map[string]family{
 	"gpt2":        gptLike().with(tied, allBiases, named(gpt2Names), setUp(learnedPositions)),
-	"gpt_bigcode": gptLike().with(tied, allBiases, named(gpt2Names), setUp(bigCode)),
+	"gpt_bigcode": gptLike().with(tied, allBiases, named(gpt2Names), setUp(learnedPositions)),
 	"gptj":        gptLike().with(norms(1), named(gpt2Names), setUp(func(m *Model, _ *config) { m.MLPBias, m.HeadBias = true, true })),
 	"gpt_neox":    gptLike().with(allBiases),
 	"bloom":       gptLike().with(tied, allBiases, named(bloomNames), defaultsOf(map[string]any{"max_position_embeddings": 2048}), setUp(func(m *Model, _ *config) { m.OuterNorms = 2 })),
@@ -63,8 +63,6 @@ func gptMLP(m *Model, c *config, _ int) MLP {
 func plainMLP(_ *Model, c *config, _ int) MLP { return MLP{Intermediate: c.width("intermediate_size")} }
 
 func learnedPositions(m *Model, _ *config) { m.PositionRows = m.MaxPositions }
-
-func bigCode(m *Model, c *config) { learnedPositions(m, c) }
 
 // opt has two unused rows of positions, and in one size a narrower embedding.
 func opt(m *Model, c *config) {

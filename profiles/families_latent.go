@@ -9,10 +9,7 @@ var latentFamilies = map[string]family{
 	"kimi_k2":       llamaLike(latentAttention, sparseMLP),
 	"glm_moe_dsa":   llamaLike(latentAttention, sparseMLP),
 	"glm4_moe_lite": llamaLike(latentAttention, sparseMLP),
-	"longcat_flash": llamaLike(latentAttention, sparseMLP).with(setUp(func(_ *Model, c *config) {
-		c.refuse("model_type", "\"longcat_flash\" is not supported: its layers hold two mixers and zero experts")
-	})),
-	"minicpm3": llamaLike(latentAttention, denseMLP).with(tied),
+	"minicpm3":      llamaLike(latentAttention, denseMLP).with(tied),
 }
 
 // latentAttention reads MLA (DeepSeek-V2, arXiv 2405.04434 §2.1). Such files also
@@ -51,7 +48,11 @@ func latentUnlessOff(m *Model, c *config, layer int) Attention {
 // its scales (vLLM, models/deepseek_v4.py). Experts come in mxfp4 unless
 // expert_dtype says fp8.
 func deepseekV4(m *Model, c *config) {
-	streams := c.width("hc_mult")
+	streams, ok := c.count(1, 64, "hc_mult")
+	if !ok {
+		c.refuse("hc_mult", "is missing")
+		return
+	}
 	mixing, width := (2+streams)*streams, streams*m.HiddenSize
 	m.LayerSmall = 2 * (mixing*width + mixing + 3)
 	m.OuterSmall = streams*width + streams + 1

@@ -64,15 +64,24 @@ func parseModel(name string, root *config) (*Model, error) {
 // checkScale refuses a model whose sizes would not be numbers any more.
 func checkScale(m *Model, c *config) {
 	parameters, cached := 2*float64(m.VocabSize)*float64(m.HiddenSize), 0.0
+	parameters += float64(m.PerLayerVocab)*float64(m.PerLayerWidth)*float64(len(m.Layers)) + float64(m.OuterLinear) + float64(m.OuterSmall)
+	state := 0.0
 	for _, layer := range m.Layers {
 		a, x := layer.Attention, layer.MLP
 		width := float64(a.HeadDim + a.ValueDim)
-		parameters += float64(m.HiddenSize) * (float64(a.Heads+a.KVHeads)*width +
-			3*float64(x.Intermediate+x.SharedIntermediate) + 3*float64(x.Experts)*float64(x.ExpertIntermediate))
+		expertHidden := float64(max(m.HiddenSize, x.ExpertHidden))
+		parameters += float64(m.HiddenSize)*(float64(a.Heads+a.KVHeads)*width+3*float64(x.Intermediate+x.SharedIntermediate)) +
+			3*expertHidden*float64(x.Experts)*float64(x.ExpertIntermediate) + float64(m.LayerSmall)
 		parameters += float64(a.QueryRank+a.LatentRank+a.OutputRank) * float64(a.Heads) * width
+		parameters += float64(max(a.QueryRank, m.HiddenSize)) * float64(a.IndexHeads+1) * float64(a.IndexDim)
 		s := a.State
-		parameters += float64(m.HiddenSize+s.Columns+s.TimeRank) * 4 * (float64(s.Channels) + float64(s.Groups)*float64(s.GroupChannels) + float64(s.Heads)*float64(s.Rows))
+		inner := float64(s.Channels) + float64(s.Groups)*float64(s.GroupChannels) + float64(s.Heads)*float64(s.Rows)
+		parameters += 4 * float64(m.HiddenSize+s.Columns+s.TimeRank) * inner
 		cached += float64(a.KVHeads)*width + float64(a.LatentRank+a.RopeHeadDim+a.IndexDim)
+		state += float64(s.Heads)*float64(s.Rows)*float64(s.Columns) + inner*float64(s.Kernel)
+	}
+	if state > maxState {
+		c.refuse("hidden_size", "with these widths a sequence keeps a state of %.2g values, more than %.2g", state, maxState)
 	}
 	if parameters > maxParameters {
 		c.refuse("hidden_size", "with these widths the model has %.2g parameters, more than %.2g", parameters, maxParameters)

@@ -252,7 +252,9 @@ func TestKeysAndRepositoriesAreUnique(t *testing.T) {
 }
 
 func FuzzParseModel(f *testing.F) {
-	for _, name := range []string{"builtin", "gemma-3-27b", "gpt-oss-20b", "deepseek-v3.2", "llama-4-scout", "qwen3-32b-awq", "gemma-4-26b-a4b", "kimi-k2.5"} {
+	for _, name := range []string{"builtin", "gemma-3-27b", "gpt-oss-20b", "deepseek-v3.2", "llama-4-scout", "qwen3-32b-awq", "gemma-4-26b-a4b", "kimi-k2.5",
+		"qwen3.5-27b", "nemotron-3-nano-30b-a3b", "deepseek-v4-flash", "kimi-k3", "lfm2.5-vl-1.6b", "llama-3.2-11b-vision", "mimo-v2-flash", "qwen3.6-27b-nvfp4",
+		"falcon-7b", "chatglm3-6b", "minimax-m3", "deepseek-vl2-tiny", "phi-3-vision-128k"} {
 		data, err := ModelConfig(name)
 		if err != nil {
 			f.Fatal(err)
@@ -272,7 +274,7 @@ func FuzzParseModel(f *testing.F) {
 			t.Fatalf("accepted %+v", m)
 		}
 		for i, l := range m.Layers {
-			if l.Attention.Kind == "" || l.Attention.Kind != NoAttention && l.Attention.HeadDim < 1 {
+			if l.Attention.Kind == "" || l.Attention.Kind != NoAttention && l.Attention.Kind != LinearAttention && l.Attention.HeadDim < 1 {
 				t.Fatalf("layer %d: %+v", i, l)
 			}
 		}

@@ -196,6 +196,9 @@ func TestLoadEngine(t *testing.T) {
 		}
 	}
 	e, _ := LoadEngine("vllm@0.19")
+	if got := e.Origin("activation", "non_torch"); !strings.Contains(got, "0.17") || !strings.Contains(got, "; 60 start-up logs") {
+		t.Errorf("the activation and what is outside of torch come from %q", got)
+	}
 	for name, want := range map[string]int{"h100-sxm-80gb": 1024, "a100-sxm-80gb": 256, "l4-24gb": 256, "b200-180gb": 1024} {
 		a, err := LoadAccelerator(name)
 		if err != nil {

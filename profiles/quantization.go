@@ -2,6 +2,7 @@ package profiles
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -56,7 +57,24 @@ func quantizationOf(q *config) Quantization {
 	default:
 		q.refuse("quant_method", "%q is not supported", method)
 	}
+	checkPatterns(q, out)
 	return out
+}
+
+// checkPatterns refuses a regular expression that can not be read, such as one
+// that looks ahead, since the modules that it names would be guesses.
+func checkPatterns(q *config, out Quantization) {
+	patterns := slices.Clone(out.Kept)
+	for _, p := range out.Parts {
+		patterns = append(patterns, p.Modules...)
+	}
+	for _, p := range patterns {
+		if text, ok := strings.CutPrefix(p, "re:"); ok {
+			if _, err := regexp.Compile(text); err != nil {
+				q.refuse("ignore", "%.60q is no regular expression that can be read", p)
+			}
+		}
+	}
 }
 
 // fp8Encoding reads weight_block_size, which is square in all known files.

@@ -143,7 +143,7 @@ func (d *derivations) layout(s *situation, l layout) {
 	case l.slotBlocks > 0:
 		d.note("blocks of a state's slot", "the states' pool holds a fixed share of the bytes, so that a request takes at least the blocks that come with its slot",
 			fmt.Sprintf("a state of %s per layer and accelerator, %s B of states for each B of tokens", bytesFigure(float64(states[0].bytes)), setting(s.engine.Pools.StateRatio)),
-			float64(l.slotBlocks), "blocks", s.engine.Source)
+			float64(l.slotBlocks), "blocks", s.engine.Origin("pools"))
 		return
 	}
 	d.note("tokens of a block", "a block of attention is raised until its page holds the state of one sequence in one layer",

@@ -98,7 +98,14 @@ func (d *derivations) pool(s *situation, p *Plan) {
 			text += " − " + bytesFigure(float64(m.CUDAGraphBytes))
 		}
 	}
-	d.add("KV pool per accelerator", formula, text, float64(m.KVCacheBytes), "B", s.engine.Source)
+	parts := []string{"pool", "non_torch"}
+	if !s.shareGiven {
+		parts = append(parts, "utilization")
+	}
+	if s.engine.CUDAGraph.InBudget {
+		parts = append(parts, "cuda_graph")
+	}
+	d.add("KV pool per accelerator", formula, text, float64(m.KVCacheBytes), "B", s.engine.Origin(parts...))
 }
 
 func (d *derivations) reserve(s *situation, m Memory) {
@@ -111,7 +118,7 @@ func (d *derivations) reserve(s *situation, m Memory) {
 		formula = "the larger of the floor and " + formula
 		text = fmt.Sprintf("max(%s, %s)", bytesFigure(float64(r.FloorBytes)), text)
 	}
-	d.add("reserve", formula, text, float64(m.ReserveBytes), "B", s.engine.Source)
+	d.add("reserve", formula, text, float64(m.ReserveBytes), "B", s.engine.Origin("reserve", "limits"))
 }
 
 // overheads explains what engines allocate beside weights and cache.
@@ -147,5 +154,5 @@ func (d *derivations) activation(s *situation, m Memory) {
 		formula += " + the experts' buffers over a step's tokens"
 		text += fmt.Sprintf(" + %s × (%s + %s) × 2 B", units.Count(int64(s.inputs.MaxNumBatchedTokens)), figure(first), figure(second))
 	}
-	d.add("activation peak", formula, text, float64(m.ActivationBytes), "B", s.engine.Source)
+	d.add("activation peak", formula, text, float64(m.ActivationBytes), "B", s.engine.Origin("activation"))
 }

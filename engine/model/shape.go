@@ -75,8 +75,14 @@ func unsupported(m profiles.Model, first profiles.Layer) string {
 		return "a value width that differs from the key width"
 	case m.AttentionBias || m.OutputBias || m.MLPBias:
 		return "bias"
-	case m.QKNorm:
+	case m.QKNorm || m.QKNormWide:
 		return "query and key normalization"
+	case a.Sinks || a.OutputGate || a.HeadGate > 0 || a.ReusedKV || a.IndexDim > 0 || a.State.Mixer != "":
+		return "attention with sinks, gates, an index, a state or another layer's keys"
+	case m.RopeShare > 0 && m.RopeShare < 1:
+		return "a rotary embedding of a part of each head"
+	case m.NormBias || m.Norms != 2 && m.Norms != 0 || m.PositionRows > 0 || m.HeadBias || m.LayerSmall > 0 || m.PerLayerWidth > 0:
+		return "a layer that differs from Llama's in norms, positions or biases"
 	case m.Activation != "" && m.Activation != "silu":
 		return fmt.Sprintf("activation %q", m.Activation)
 	}

@@ -67,15 +67,41 @@ func (r rules) plain() bool { return r.kept.empty() && len(r.match) == 0 }
 // expression after "re:".
 type matcher struct {
 	exact map[string]bool
-	globs []string
+	globs []glob
 	exprs []*regexp.Regexp
+}
+
+// glob is a pattern and what stands before its first star, which decides most
+// comparisons.
+type glob struct {
+	pattern, prefix string
+	open            bool // the only star is at the end
+}
+
+func newGlob(pattern string) glob {
+	at := strings.IndexAny(pattern, "*?[")
+	return glob{pattern, pattern[:at], pattern[at:] == "*"}
+}
+
+// matches a module, or one above it.
+func (g glob) matches(name string) bool {
+	if g.open || !strings.HasPrefix(name, g.prefix) {
+		return g.open && strings.HasPrefix(name, g.prefix)
+	}
+	for above := name; above != ""; above = above[:max(0, strings.LastIndexByte(above, '.'))] {
+		// path.Match lets * stop at slashes only, of which names have none.
+		if ok, _ := path.Match(g.pattern, above); ok {
+			return true
+		}
+	}
+	return false
 }
 
 func newMatcher(patterns []string) matcher {
 	m := matcher{exact: map[string]bool{}}
 	for _, p := range patterns {
 		if text, ok := strings.CutPrefix(p, "re:"); ok {
-			// A pattern that Go can not read names nothing that we can tell.
+			// Those that can not be read were refused with the config.
 			if expr, err := regexp.Compile("^(?:" + respell(text) + ")"); err == nil {
 				m.exprs = append(m.exprs, expr)
 			}
@@ -83,7 +109,7 @@ func newMatcher(patterns []string) matcher {
 		}
 		for _, p := range spellings(p) {
 			if strings.ContainsAny(p, "*?[") {
-				m.globs = append(m.globs, p)
+				m.globs = append(m.globs, newGlob(p))
 			} else {
 				m.exact[p] = true
 			}
@@ -116,11 +142,8 @@ func (m matcher) matches(name string) bool {
 		above = above[:max(0, cut)]
 	}
 	for _, g := range m.globs {
-		for above := name; above != ""; above = above[:max(0, strings.LastIndexByte(above, '.'))] {
-			// path.Match lets * stop at slashes only, of which names have none.
-			if ok, _ := path.Match(g, above); ok {
-				return true
-			}
+		if g.matches(name) {
+			return true
 		}
 	}
 	for _, e := range m.exprs {
