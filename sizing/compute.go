@@ -100,14 +100,14 @@ func (s *situation) modelFacts() ModelFacts {
 func (s *situation) newReplica(m Memory, x mix) replica {
 	in := s.inputs
 	r := replica{
-		facts:    cost.NewFacts(s.model, s.format, s.kv, in.TensorParallel, in.PipelineParallel),
+		facts:    cost.NewFacts(s.model, s.format, s.kv, cost.Parallel{Tensor: in.TensorParallel, Pipeline: in.PipelineParallel}),
 		device:   s.device,
 		mix:      x,
 		capacity: min(m.MixSequences, float64(in.MaxNumSeqs), float64(in.MaxNumBatchedTokens)),
 		kvBound:  m.MixSequences <= float64(in.MaxNumSeqs),
 		batched:  float64(in.MaxNumBatchedTokens),
 	}
-	r.constants = cost.ConstantsFor(s.engine, s.device, r.facts.MoE)
+	r.constants = cost.ConstantsFor(s.engine, s.device, r.facts)
 	return newReplica(r)
 }
 
@@ -171,7 +171,7 @@ func performance(r replica, l load, maxRate float64, bound string) *Performance 
 		DominantTerm:     s.decode.Bound(),
 		RooflineFraction: s.decode.Limit / s.decode.Seconds,
 		StepLimit:        s.decode.Limit,
-		Error:            ModelError{r.constants.Error, r.constants.Source},
+		Error:            modelError(r.constants),
 	}
 }
 

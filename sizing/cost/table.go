@@ -1,0 +1,126 @@
+package cost
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"strings"
+	"sync"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/llmctl/llmctl/profiles"
+)
+
+// Entry is the constants of an engine on a family of accelerators for one kind of
+// model, as constants.yaml and calibration files keep them. Empty fields match
+// anything.
+type Entry struct {
+	Engine string `yaml:"engine,omitempty"`
+	Family string `yaml:"family,omitempty"`
+	MoE    bool   `yaml:"moe"`
+	// Rows are the measured points that the fit saw of just this engine, family
+	// and kind, by their id.
+	Rows []string `yaml:"rows,omitempty,flow"`
+	// Shapes are the models that these points are of (see Facts.Shape): their
+	// times are known better than those of a model that was never measured.
+	Shapes    []string           `yaml:"shapes,omitempty,flow"`
+	Constants map[string]float64 `yaml:"constants,flow"`
+	Error     Error              `yaml:"error,flow"`                     // on models that took no part in the fit
+	SeenError Error              `yaml:"error_when_seen,omitempty,flow"` // on Shapes, at loads that took no part
+	Source    string             `yaml:"source"`
+}
+
+//go:embed constants.yaml
+var constantsFile []byte
+
+var constantsTable = sync.OnceValue(func() []Entry {
+	table, err := ParseTable(constantsFile)
+	if err != nil {
+		panic(fmt.Sprintf("embedded constants.yaml: %v", err))
+	}
+	return table
+})
+
+// ParseTable reads a list of entries in YAML.
+func ParseTable(data []byte) ([]Entry, error) {
+	var table []Entry
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&table); err != nil {
+		return nil, err
+	}
+	return table, nil
+}
+
+// families are the accelerator generations, by the start of the key.
+var families = []struct{ prefix, family string }{
+	{"h100", "hopper"}, {"h200", "hopper"}, {"h20-", "hopper"}, {"h800", "hopper"}, {"gh200", "hopper"},
+	{"b200", "blackwell"}, {"b300", "blackwell"}, {"gb200", "blackwell"}, {"gb300", "blackwell"},
+	{"rtx-pro-6000", "blackwell-pcie"}, {"rtx-5090", "blackwell-pcie"},
+	{"a100", "ampere"}, {"a30", "ampere"}, {"a40", "ampere"}, {"a10g", "ampere"}, {"rtx-a6000", "ampere"}, {"rtx-3090", "ampere"},
+	{"l4", "ada"}, {"rtx-4090", "ada"}, {"mi3", "cdna3"},
+}
+
+// Family is the generation of an accelerator, empty when it is not known.
+func Family(accelerator string) string {
+	for _, f := range families {
+		if strings.HasPrefix(accelerator, f.prefix) {
+			return f.family
+		}
+	}
+	return ""
+}
+
+// Imitated is the engine whose times an engine has: llmctl's own modeled engine
+// imitates vLLM.
+func Imitated(engine string) string {
+	if engine == "llmctl" {
+		return "vllm"
+	}
+	return engine
+}
+
+// ConstantsFor returns the constants for an engine on an accelerator, with the
+// error for a model of this shape: smaller when the model itself was measured.
+func ConstantsFor(e *profiles.Engine, a *profiles.Accelerator, f Facts) Constants {
+	return Pick(constantsTable(), Imitated(e.Name), Family(a.Name), f)
+}
+
+// Pick takes the first entry that matches. The table must end in entries that
+// match everything.
+func Pick(table []Entry, engine, family string, f Facts) Constants {
+	for _, entry := range table {
+		if entry.MoE != f.MoE || entry.Engine != "" && entry.Engine != engine || entry.Family != "" && entry.Family != family {
+			continue
+		}
+		return entry.constants(f)
+	}
+	panic("the table of constants has no entry that matches everything")
+}
+
+func (e Entry) constants(f Facts) Constants {
+	var v [Terms]float64
+	for i, name := range TermNames {
+		v[i] = e.Constants[name]
+	}
+	c := FromVector(v)
+	c.Error, c.Source = e.Error, e.Source
+	shape := f.Shape()
+	for _, seen := range e.Shapes {
+		if seen == shape && e.SeenError != (Error{}) {
+			c.Error = e.SeenError
+		}
+	}
+	return c
+}
+
+// Shape tells models apart by what their times depend on, whatever their name:
+// layers × hidden width, and experts where there are any.
+func (f *Facts) Shape() string {
+	text := fmt.Sprintf("%dx%d", f.Layers, f.Hidden)
+	if f.Experts > 0 {
+		text += fmt.Sprintf("x%de%d", f.Experts, f.PerToken)
+	}
+	return text
+}
