@@ -62,7 +62,7 @@ func writeAnswer(b *strings.Builder, p *sizing.Plan) {
 // writeMemory writes the budget of one accelerator and what fits into it.
 func writeMemory(b *strings.Builder, p *sizing.Plan) {
 	m, in := p.Memory, p.Inputs
-	fmt.Fprintf(b, "\nMemory of one accelerator (TP %d, PP %d)\n", in.TensorParallel, in.PipelineParallel)
+	fmt.Fprintf(b, "\nMemory of one accelerator (%s)\n", overAccelerators(in))
 	t := Table{Indent: 2, Right: []bool{false, true}}
 	row := func(name string, bytes int64, note string) {
 		if bytes != 0 {
@@ -76,7 +76,9 @@ func writeMemory(b *strings.Builder, p *sizing.Plan) {
 	row("− weights", m.WeightsBytes, fmt.Sprintf("%s parameters in %s", billions(p.Model.Parameters), in.WeightDType))
 	row("− activation", m.ActivationBytes, "")
 	row("− non-torch", m.NonTorchBytes, "")
-	row("− CUDA graphs", m.CUDAGraphBytes, "")
+	if !m.GraphsOutside {
+		row("− CUDA graphs", m.CUDAGraphBytes, "")
+	}
 	row("− reserve", m.ReserveBytes, "")
 	note := fmt.Sprintf("%s blocks of %d, %s tokens", units.Count(m.KVCacheBlocks), in.BlockSize, units.Count(m.KVCacheTokens))
 	switch {
@@ -86,6 +88,9 @@ func writeMemory(b *strings.Builder, p *sizing.Plan) {
 		note = "missing"
 	}
 	row("= KV pool", m.KVCacheBytes, note)
+	if m.GraphsOutside {
+		row("CUDA graphs", m.CUDAGraphBytes, "beside the budget, in this version of the engine")
+	}
 	row("KV of one token", p.Model.KVBytesPerToken, in.KVDType+", all accelerators of a replica")
 	row("KV of one request", p.Model.KVBytesOfLongestRequest, fmt.Sprintf("of %s tokens, the longest", units.Count(int64(in.MaxModelLen))))
 	writeTable(b, t)
@@ -93,6 +98,18 @@ func writeMemory(b *strings.Builder, p *sizing.Plan) {
 		paragraph(b, "  ", fmt.Sprintf("At once: %s requests of the longest kind, or %s of the workload on average (%s tokens in, %s out, %.0f%% prefix hits).",
 			units.Number(m.MaxConcurrency), units.Number(m.MixSequences), units.Number(in.InputTokens), units.Number(in.OutputTokens), in.PrefixHitRate*100))
 	}
+}
+
+// overAccelerators words how a replica lies over accelerators.
+func overAccelerators(in sizing.Inputs) string {
+	text := fmt.Sprintf("TP %d, PP %d", in.TensorParallel, in.PipelineParallel)
+	if in.ExpertParallel > 1 {
+		text += fmt.Sprintf(", EP %d", in.ExpertParallel)
+	}
+	if in.DataParallel > 1 {
+		text += fmt.Sprintf(", DP %d", in.DataParallel)
+	}
+	return text
 }
 
 // writePerformance writes the times of one replica, and how far to trust them.

@@ -65,7 +65,7 @@ func atLeastOne(n float64) int { return max(1, int(math.Ceil(n-1e-6))) }
 func (l load) fleet(in Inputs, m mix, maxRate float64) *Fleet {
 	f := &Fleet{
 		Replicas:     l.replicas,
-		Accelerators: l.replicas * in.TensorParallel * in.PipelineParallel,
+		Accelerators: l.replicas * in.TensorParallel * in.PipelineParallel * in.DataParallel,
 		Utilization:  l.rate / maxRate,
 		RPS:          l.total,
 	}
