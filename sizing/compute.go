@@ -108,12 +108,12 @@ func (s *situation) modelFacts() ModelFacts {
 func (s *situation) newReplica(m Memory, x mix) replica {
 	in := s.inputs
 	r := replica{
-		facts:    cost.NewFacts(s.model, s.format, s.kv, cost.Parallel{Tensor: in.TensorParallel, Pipeline: in.PipelineParallel}),
+		facts:    cost.NewFacts(s.model, s.format, s.kv, cost.Parallel{Tensor: in.TensorParallel, Pipeline: in.PipelineParallel, Expert: in.ExpertParallel, Data: in.DataParallel}),
 		device:   s.device,
 		mix:      x,
 		capacity: min(m.MixSequences, float64(in.MaxNumSeqs*in.DataParallel), float64(in.MaxNumBatchedTokens*in.DataParallel)),
 		kvBound:  m.MixSequences <= float64(in.MaxNumSeqs*in.DataParallel),
-		batched:  float64(in.MaxNumBatchedTokens),
+		batched:  float64(in.MaxNumBatchedTokens * in.DataParallel),
 	}
 	r.constants = cost.ConstantsFor(s.engine, s.device, r.facts)
 	return newReplica(r)

@@ -26,15 +26,16 @@ func NewTimeModel(r Request) (TimeModel, error) {
 	if err != nil {
 		return TimeModel{}, err
 	}
-	l, err := newLayout(s.model, s.kv, s.inputs.TensorParallel, s.inputs.PipelineParallel, s.inputs.BlockSize)
+	l, err := s.newLayout()
 	if err != nil {
 		return TimeModel{}, err
 	}
-	memory := s.plannedMemory()
+	s.raiseBlock(l)
+	memory := s.plannedMemory(l)
 	s.fitLength(&memory, l)
 	memory.fill(s, l)
 	m := s.warmMix(memory, l)
-	memory.MixSequences = mixSequences(memory, l, m)
+	memory.MixSequences = mixSequences(memory, l, m) * float64(s.inputs.DataParallel)
 	if memory.KVCacheBlocks <= 0 || memory.MixSequences < 1 {
 		return TimeModel{}, fmt.Errorf("%s does not fit %s: not one request of %.0f tokens finds room", s.model.Name, s.device.Name, m.input+m.output)
 	}

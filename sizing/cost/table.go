@@ -19,15 +19,12 @@ type Entry struct {
 	Engine string `yaml:"engine,omitempty"`
 	Family string `yaml:"family,omitempty"`
 	MoE    bool   `yaml:"moe"`
-	// Rows are the measured points that the fit saw of just this engine, family
-	// and kind, by their id.
-	Rows []string `yaml:"rows,omitempty,flow"`
-	// Shapes are the models that these points are of (see Facts.Shape): their
-	// times are known better than those of a model that was never measured.
-	Shapes    []string           `yaml:"shapes,omitempty,flow"`
+	Shape  string `yaml:"shape,omitempty"` // of one model (Facts.Shape)
+	// Rows are the measured points that the fit saw of just this engine, family,
+	// kind and shape, by their id.
+	Rows      []string           `yaml:"rows,omitempty,flow"`
 	Constants map[string]float64 `yaml:"constants,flow"`
-	Error     Error              `yaml:"error,flow"`                     // on models that took no part in the fit
-	SeenError Error              `yaml:"error_when_seen,omitempty,flow"` // on Shapes, at loads that took no part
+	Error     Error              `yaml:"error,flow"`
 	Source    string             `yaml:"source"`
 }
 
@@ -90,28 +87,22 @@ func ConstantsFor(e *profiles.Engine, a *profiles.Accelerator, f Facts) Constant
 // Pick takes the first entry that matches. The table must end in entries that
 // match everything.
 func Pick(table []Entry, engine, family string, f Facts) Constants {
-	for _, entry := range table {
-		if entry.MoE != f.MoE || entry.Engine != "" && entry.Engine != engine || entry.Family != "" && entry.Family != family {
-			continue
+	shape := f.Shape()
+	for _, e := range table {
+		if e.MoE == f.MoE && (e.Engine == "" || e.Engine == engine) && (e.Family == "" || e.Family == family) && (e.Shape == "" || e.Shape == shape) {
+			return e.constants()
 		}
-		return entry.constants(f)
 	}
 	panic("the table of constants has no entry that matches everything")
 }
 
-func (e Entry) constants(f Facts) Constants {
+func (e Entry) constants() Constants {
 	var v [Terms]float64
 	for i, name := range TermNames {
 		v[i] = e.Constants[name]
 	}
 	c := FromVector(v)
 	c.Error, c.Source = e.Error, e.Source
-	shape := f.Shape()
-	for _, seen := range e.Shapes {
-		if seen == shape && e.SeenError != (Error{}) {
-			c.Error = e.SeenError
-		}
-	}
 	return c
 }
 

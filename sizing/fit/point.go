@@ -51,10 +51,13 @@ func (p *Point) predict(c cost.Constants) float64 {
 // Ratio is predicted over measured time per output token.
 func (p *Point) Ratio(c cost.Constants) float64 { return p.predict(c) / p.TPOT }
 
-// kind is a cell of the shipped table.
+// kind is what constants are fitted for: an engine on a family of accelerators,
+// with dense models or mixtures of experts, and a model by its shape. Empty fields
+// stand for what was not measured.
 type kind struct {
 	engine, family string
 	moe            bool
+	shape          string
 }
 
-func (p *Point) kind() kind { return kind{p.Engine, p.Family, p.Facts.MoE} }
+func (p *Point) kind() kind { return kind{p.Engine, p.Family, p.Facts.MoE, p.Facts.Shape()} }

@@ -31,16 +31,17 @@ var beliefs = [cost.Terms]term{
 }
 
 // deviation is the spread of the logarithm of a constant between engines, between
-// families and between kinds.
+// families, between kinds and between models.
 const deviation = 0.25
 
 // pool lays out the effects as one vector: the general values, then the
-// deviations of each engine, each family and of mixtures of experts.
+// deviations of mixtures of experts, of each engine, each family and each model.
 type pool struct {
 	centre   [cost.Terms]float64 // logarithms
 	spread   [cost.Terms]float64
 	engines  []string
 	families []string
+	shapes   []string
 }
 
 func newPool(points []Point) *pool {
@@ -55,14 +56,18 @@ func newPool(points []Point) *pool {
 		if !slices.Contains(p.families, x.Family) {
 			p.families = append(p.families, x.Family)
 		}
+		if shape := x.Facts.Shape(); !slices.Contains(p.shapes, shape) {
+			p.shapes = append(p.shapes, shape)
+		}
 	}
 	slices.Sort(p.engines)
 	slices.Sort(p.families)
+	slices.Sort(p.shapes)
 	return p
 }
 
 // groups is how many vectors of effects there are.
-func (p *pool) groups() int { return 2 + len(p.engines) + len(p.families) }
+func (p *pool) groups() int { return 2 + len(p.engines) + len(p.families) + len(p.shapes) }
 
 func (p *pool) size() int { return cost.Terms * p.groups() }
 
@@ -77,6 +82,9 @@ func (p *pool) sums(k kind) []int {
 	}
 	if i := slices.Index(p.families, k.family); i >= 0 {
 		groups = append(groups, 2+len(p.engines)+i)
+	}
+	if i := slices.Index(p.shapes, k.shape); i >= 0 {
+		groups = append(groups, 2+len(p.engines)+len(p.families)+i)
 	}
 	return groups
 }

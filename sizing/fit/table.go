@@ -11,53 +11,109 @@ import (
 	"github.com/llmctl/llmctl/sizing/cost"
 )
 
-// fewest is how many points of an engine, family and kind make it a measured
-// one; with fewer it has the error of what was never measured.
+// fewest is how many points make an engine on a family, or a model with them, a
+// measured one; with fewer it has the error of what was never measured.
 const fewest = 5
 
-// Table fits points together and returns the constants of each engine, family
-// and kind that was measured, then those of measured engines on other families,
-// of other engines on measured families, and of all others, with the errors on
-// what was held out.
+// Table fits points together and returns the constants of each model that was
+// measured with an engine on a family; then those of other models there; then
+// those of measured engines on other families, of other engines on measured
+// families, and of all others. Each has the error on what was held out.
 func Table(points []Point) ([]cost.Entry, error) {
 	all, err := Fit(points)
 	if err != nil {
 		return nil, err
 	}
-	errs, err := all.margins(points)
+	margin, err := all.margins(points)
 	if err != nil {
 		return nil, err
 	}
 	var table []cost.Entry
 	for _, moe := range []bool{false, true} {
-		for _, k := range kinds(points) {
-			if k.moe == moe {
-				table = append(table, all.measured(points, k, errs[moe]))
+		m := margin[moe]
+		for _, k := range kinds(points, moe) {
+			rows, models := of(points, k)
+			if len(rows) >= fewest {
+				source := fmt.Sprintf("fit of published measurements of %s with %s on %s", strings.Join(models, " and "), k.engine, k.family)
+				table = append(table, all.entry(k, m.seen, rows, source))
 			}
 		}
-		for _, engine := range all.pool.engines {
-			table = append(table, all.general(kind{engine, "", moe}, errs[moe]))
+		for _, k := range kinds(points, moe) {
+			k.shape = ""
+			if slices.ContainsFunc(table, func(e cost.Entry) bool { return e.Shape == "" && e.Engine == k.engine && e.Family == k.family && e.MoE == moe }) {
+				continue
+			}
+			rows, models := of(points, k)
+			e := m.unseen
+			if len(rows) < fewest {
+				e = m.other
+			}
+			source := fmt.Sprintf("fit of published measurements of other models with %s on %s (%s)", k.engine, k.family, strings.Join(models, ", "))
+			table = append(table, all.entry(k, e, rows, source))
 		}
-		for _, family := range all.pool.families {
-			table = append(table, all.general(kind{"", family, moe}, errs[moe]))
+		for _, k := range all.pool.general(moe) {
+			source := fmt.Sprintf("general part of a fit of published measurements; %s on %s was not measured",
+				cmp.Or(k.engine, "this engine"), cmp.Or(k.family, "this family of accelerators"))
+			table = append(table, all.entry(k, m.other, nil, source))
 		}
-		table = append(table, all.general(kind{"", "", moe}, errs[moe]))
 	}
 	return table, nil
 }
 
-// kinds are the engines, families and kinds of the points, in order.
-func kinds(points []Point) []kind {
+// kinds are those of the points, in order.
+func kinds(points []Point, moe bool) []kind {
 	var list []kind
 	for i := range points {
-		if k := points[i].kind(); k.family != "" && !slices.Contains(list, k) {
+		if k := points[i].kind(); k.family != "" && k.moe == moe && !slices.Contains(list, k) {
 			list = append(list, k)
 		}
 	}
 	slices.SortFunc(list, func(a, b kind) int {
-		return cmp.Or(cmp.Compare(a.engine, b.engine), cmp.Compare(a.family, b.family))
+		return cmp.Or(cmp.Compare(a.engine, b.engine), cmp.Compare(a.family, b.family), cmp.Compare(a.shape, b.shape))
 	})
 	return list
+}
+
+// general are the kinds that were not measured: engines on other families, other
+// engines on families, and all others.
+func (p *pool) general(moe bool) []kind {
+	var list []kind
+	for _, engine := range p.engines {
+		list = append(list, kind{engine: engine, moe: moe})
+	}
+	for _, family := range p.families {
+		if family != "" {
+			list = append(list, kind{family: family, moe: moe})
+		}
+	}
+	return append(list, kind{moe: moe})
+}
+
+// of are the ids and the models of the points of a kind; an empty shape is any.
+func of(points []Point, k kind) (rows, models []string) {
+	for i := range points {
+		p := &points[i]
+		is := p.kind()
+		if k.shape == "" {
+			is.shape = ""
+		}
+		if is != k {
+			continue
+		}
+		rows = append(rows, p.ID)
+		if !slices.Contains(models, p.Model) {
+			models = append(models, p.Model)
+		}
+	}
+	slices.Sort(models)
+	return rows, models
+}
+
+func (f *Pooled) entry(k kind, e cost.Error, rows []string, source string) cost.Entry {
+	return cost.Entry{
+		Engine: k.engine, Family: k.family, MoE: k.moe, Shape: k.shape, Rows: rows,
+		Constants: rounded(f.pool.constants(f.effects, k)), Error: e.Rounded(), Source: source,
+	}
 }
 
 // margins of one kind of model: on models that were held out, on held-out loads of
@@ -112,40 +168,6 @@ func quantile(values []float64, p float64) float64 {
 	low := int(at)
 	high := min(low+1, len(values)-1)
 	return values[low] + (at-float64(low))*(values[high]-values[low])
-}
-
-// measured is the entry of a kind that has points.
-func (f *Pooled) measured(points []Point, k kind, e margins) cost.Entry {
-	entry := cost.Entry{Engine: k.engine, Family: k.family, MoE: k.moe, Error: e.unseen, SeenError: e.seen}
-	var models []string
-	for i := range points {
-		p := &points[i]
-		if p.kind() != k {
-			continue
-		}
-		entry.Rows = append(entry.Rows, p.ID)
-		if s := p.Facts.Shape(); !slices.Contains(entry.Shapes, s) {
-			entry.Shapes = append(entry.Shapes, s)
-		}
-		if !slices.Contains(models, p.Model) {
-			models = append(models, p.Model)
-		}
-	}
-	slices.Sort(entry.Shapes)
-	if len(entry.Rows) < fewest {
-		entry.Error, entry.SeenError, entry.Shapes = e.other, cost.Error{}, nil
-	}
-	entry.Constants = rounded(f.pool.constants(f.effects, k))
-	entry.Source = fmt.Sprintf("fit of published measurements of %s on %s (%d points of %s), pooled with those of other engines and families",
-		k.engine, k.family, len(entry.Rows), strings.Join(models, ", "))
-	return entry.Rounded()
-}
-
-// general is an entry for what has no points of its own.
-func (f *Pooled) general(k kind, e margins) cost.Entry {
-	entry := cost.Entry{Engine: k.engine, Family: k.family, MoE: k.moe, Error: e.other, Constants: rounded(f.pool.constants(f.effects, k))}
-	entry.Source = fmt.Sprintf("general part of a fit of published measurements; %s on %s was not measured", cmp.Or(k.engine, "this engine"), cmp.Or(k.family, "this family of accelerators"))
-	return entry.Rounded()
 }
 
 // rounded keeps the digits that the data can bear, and that are the same on all

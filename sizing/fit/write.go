@@ -13,11 +13,12 @@ import (
 // header explains a table of constants to a reader of the file.
 const header = `# Constants of the step model (sizing/cost), made by ` + "`make constants`" + ` from the points of
 # sizing/accuracy/data/serving_measured.csv; do not edit. Keys in _us are microseconds, the
-# others are factors over the ideal time. rows are the points of just this engine, family and
-# kind; all are fitted together. error is that on models that were held out, error_when_seen
-# that of the models in shapes at loads that were held out: the median distance, and the
-# factors on a predicted time between which 80 % of the measured ones lie. The first entry
-# that matches holds; one without engine or family matches any.
+# others are factors over the ideal time. All points are fitted together; rows are those of
+# just this entry. The first entry that matches holds; a field that is left out matches
+# anything. error is that on points that were held out, as median distance and as the factors
+# on a predicted time between which 80 % of the measured ones lie: for an entry with a shape on
+# the model's points at other loads, for one with rows on other models, else on other engines
+# and families.
 `
 
 // Write writes a table as cost.ParseTable reads it.
