@@ -39,6 +39,9 @@ var constantsTable = sync.OnceValue(func() []Entry {
 	return table
 })
 
+// Table is the shipped constants, in the order in which Pick looks.
+func Table() []Entry { return constantsTable() }
+
 // ParseTable reads a list of entries in YAML.
 func ParseTable(data []byte) ([]Entry, error) {
 	var table []Entry

@@ -20,6 +20,7 @@ type Point struct {
 	Load   cost.ClosedLoad
 	Rate   float64 // requests per second that were answered; 0 in a closed loop
 	TPOT   float64 // seconds, measured
+	TTFT   float64 // seconds, measured; 0 when it was not
 }
 
 // predict is the mean time per output token under constants, in seconds. An open

@@ -62,6 +62,10 @@ func (r Row) Point(model string) (Point, error) {
 	if err != nil {
 		return Point{}, err
 	}
+	ttft, _, err := r.number("ttft_ms", 0)
+	if err != nil {
+		return Point{}, err
+	}
 	q, err := r.Request(model)
 	if err != nil {
 		return Point{}, err
@@ -73,7 +77,7 @@ func (r Row) Point(model string) (Point, error) {
 	name, _, _ := strings.Cut(t.Inputs.Engine, "@")
 	p := Point{
 		ID: r.Text("id"), Model: t.Inputs.Model, Engine: cost.Imitated(name), Family: cost.Family(t.Device.Name),
-		Facts: t.Facts, Device: t.Device, Load: t.Load, TPOT: tpot / 1e3,
+		Facts: t.Facts, Device: t.Device, Load: t.Load, TPOT: tpot / 1e3, TTFT: ttft / 1e3,
 	}
 	if p.ID == "" {
 		p.ID = fmt.Sprintf("line %d", r.Line)

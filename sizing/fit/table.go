@@ -40,7 +40,9 @@ func Table(points []Point) ([]cost.Entry, error) {
 		}
 		for _, k := range kinds(points, moe) {
 			k.shape = ""
-			if slices.ContainsFunc(table, func(e cost.Entry) bool { return e.Shape == "" && e.Engine == k.engine && e.Family == k.family && e.MoE == moe }) {
+			if slices.ContainsFunc(table, func(e cost.Entry) bool {
+				return e.Shape == "" && e.Engine == k.engine && e.Family == k.family && e.MoE == moe
+			}) {
 				continue
 			}
 			rows, models := of(points, k)
