@@ -115,7 +115,7 @@ func (s *situation) newReplica(m Memory, x mix) replica {
 		kvBound:  m.MixSequences <= float64(in.MaxNumSeqs*in.DataParallel),
 		batched:  float64(in.MaxNumBatchedTokens * in.DataParallel),
 	}
-	r.constants = cost.ConstantsFor(s.engine, s.device, r.facts)
+	r.constants = cost.ConstantsFor(s.engine, s.device, r.facts, s.calibration...)
 	return newReplica(r)
 }
 

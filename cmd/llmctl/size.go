@@ -12,11 +12,12 @@ import (
 
 func newSize(s *iostreams.IO) *cobra.Command {
 	var (
-		scenario      scenarioFlags
-		output        outputFlag
-		request       sizing.Request
-		sizes         memoryFlags
-		explain       bool
+		scenario    scenarioFlags
+		output      outputFlag
+		request     sizing.Request
+		sizes       memoryFlags
+		calibration string
+		explain     bool
 	)
 	cmd := &cobra.Command{
 		Use:   "size",
@@ -43,6 +44,9 @@ each number was reached.`,
 			if err := sizes.apply(cmd, &request); err != nil {
 				return usage(err)
 			}
+			if request.Calibration, err = readCalibration(calibration); err != nil {
+				return usage(err)
+			}
 			plan, err := sizing.Compute(request)
 			if err != nil {
 				return usage(err)
@@ -67,6 +71,7 @@ each number was reached.`,
 	countVar(flags, &request.MaxNumBatchedTokens, "max-num-batched-tokens", "token budget of one step (default: the engine's)")
 	sizes.add(cmd)
 	flags.Float64Var(&request.TargetUtilization, "target-utilization", 0, "share of a replica's largest rate to load it with (default 0.8)")
+	flags.StringVar(&calibration, "calibration", "", "a file of llmctl calibrate, whose constants of the step model go before the built-in ones")
 	flags.BoolVar(&explain, "explain", false, "show how each number was reached")
 	return cmd
 }

@@ -62,14 +62,15 @@ var families = []struct{ prefix, family string }{
 	{"l4", "ada"}, {"rtx-4090", "ada"}, {"mi3", "cdna3"},
 }
 
-// Family is the generation of an accelerator, empty when it is not known.
+// Family is the generation of an accelerator; one that is not known is a family of
+// its own.
 func Family(accelerator string) string {
 	for _, f := range families {
 		if strings.HasPrefix(accelerator, f.prefix) {
 			return f.family
 		}
 	}
-	return ""
+	return accelerator
 }
 
 // Imitated is the engine whose times an engine has: llmctl's own modeled engine
@@ -81,22 +82,34 @@ func Imitated(engine string) string {
 	return engine
 }
 
-// ConstantsFor returns the constants for an engine on an accelerator, with the
-// error for a model of this shape: smaller when the model itself was measured.
-func ConstantsFor(e *profiles.Engine, a *profiles.Accelerator, f Facts) Constants {
-	return Pick(constantsTable(), Imitated(e.Name), Family(a.Name), f)
+// ConstantsFor returns the constants for an engine on an accelerator and a model
+// of this shape. Entries of a calibration go before the built-in ones.
+func ConstantsFor(e *profiles.Engine, a *profiles.Accelerator, f Facts, calibration ...Entry) Constants {
+	engine, family := Imitated(e.Name), Family(a.Name)
+	if c, ok := find(calibration, engine, family, f); ok {
+		return c
+	}
+	return Pick(constantsTable(), engine, family, f)
 }
 
 // Pick takes the first entry that matches. The table must end in entries that
 // match everything.
 func Pick(table []Entry, engine, family string, f Facts) Constants {
+	c, ok := find(table, engine, family, f)
+	if !ok {
+		panic("the table of constants has no entry that matches everything")
+	}
+	return c
+}
+
+func find(table []Entry, engine, family string, f Facts) (Constants, bool) {
 	shape := f.Shape()
 	for _, e := range table {
 		if e.MoE == f.MoE && (e.Engine == "" || e.Engine == engine) && (e.Family == "" || e.Family == family) && (e.Shape == "" || e.Shape == shape) {
-			return e.constants()
+			return e.constants(), true
 		}
 	}
-	panic("the table of constants has no entry that matches everything")
+	return Constants{}, false
 }
 
 func (e Entry) constants() Constants {

@@ -89,6 +89,16 @@ func ReadRows(r io.Reader) ([]Row, error) {
 	}
 }
 
+// NewRow is a row that is no line of a file, by the names of columns.
+func NewRow(fields map[string]string) Row { return Row{fields: fields} }
+
+// Fill sets a field that the row leaves blank.
+func (r Row) Fill(name, value string) {
+	if r.Text(name) == "" && value != "" {
+		r.fields[columns[name][0]] = value
+	}
+}
+
 // Text is a field by its name in columns, empty when the row leaves it out.
 func (r Row) Text(name string) string {
 	for _, column := range columns[name] {

@@ -42,6 +42,7 @@ type pool struct {
 	engines  []string
 	families []string
 	shapes   []string
+	single   bool // one group for all points
 }
 
 func newPool(points []Point) *pool {
@@ -67,12 +68,20 @@ func newPool(points []Point) *pool {
 }
 
 // groups is how many vectors of effects there are.
-func (p *pool) groups() int { return 2 + len(p.engines) + len(p.families) + len(p.shapes) }
+func (p *pool) groups() int {
+	if p.single {
+		return 1
+	}
+	return 2 + len(p.engines) + len(p.families) + len(p.shapes)
+}
 
 func (p *pool) size() int { return cost.Terms * p.groups() }
 
 // sums are the groups whose effects add up to the constants of a kind.
 func (p *pool) sums(k kind) []int {
+	if p.single {
+		return []int{0}
+	}
 	groups := []int{0}
 	if k.moe {
 		groups = append(groups, 1)

@@ -12,8 +12,10 @@ import (
 )
 
 const (
-	// noise is how far the logarithm of a point scatters about a good model.
-	noise = 0.10
+	// pooledNoise is how far the logarithm of a point scatters about a good model,
+	// over versions, settings and statistics that are not stated; ownNoise the same
+	// within one user's points.
+	pooledNoise, ownNoise = 0.10, 0.05
 	// knee is where a residual, in units of noise, stops counting by its square
 	// (Huber, Annals of Mathematical Statistics 35, 1964).
 	knee = 1.5
@@ -58,9 +60,21 @@ type objective struct {
 	pool    *pool
 	points  []Point
 	weights []float64
+	noise   float64
 
 	at        []float64
 	residuals []residual
+}
+
+func newObjective(p *pool, points []Point) *objective {
+	o := &objective{pool: p, points: points, weights: make([]float64, len(points)), noise: ownNoise, residuals: make([]residual, len(points))}
+	for i := range o.weights {
+		o.weights[i] = 1 // a user's points are all of what is asked about
+	}
+	if !p.single {
+		o.weights, o.noise = weights(points), pooledNoise
+	}
+	return o
 }
 
 func (o *objective) visit(x []float64) {
@@ -76,7 +90,7 @@ func (o *objective) visit(x []float64) {
 func (o *objective) value(x []float64) float64 {
 	sum := 0.0
 	for i := range o.points {
-		r := math.Abs(math.Log(o.points[i].Ratio(o.pool.constants(x, o.points[i].kind())))) / noise
+		r := math.Abs(math.Log(o.points[i].Ratio(o.pool.constants(x, o.points[i].kind())))) / o.noise
 		loss := r * r / 2
 		if r > knee {
 			loss = knee * (r - knee/2)
@@ -90,8 +104,8 @@ func (o *objective) value(x []float64) float64 {
 }
 
 // pull is the derivative of a point's loss by its residual, over the residual.
-func pull(r float64) float64 {
-	r = math.Abs(r) / noise
+func (o *objective) pull(r float64) float64 {
+	r = math.Abs(r) / o.noise
 	if r > knee {
 		return knee / r
 	}
@@ -104,7 +118,7 @@ func (o *objective) gradient(grad, x []float64) {
 		grad[i] = v / (o.pool.width(i) * o.pool.width(i))
 	}
 	for i, r := range o.residuals {
-		scale := o.weights[i] * pull(r.value) * r.value / (noise * noise)
+		scale := o.weights[i] * o.pull(r.value) * r.value / (o.noise * o.noise)
 		for _, g := range o.pool.sums(o.points[i].kind()) {
 			for t, slope := range r.slopes {
 				grad[g*cost.Terms+t] += scale * slope
@@ -120,7 +134,7 @@ func (o *objective) hessian(h *mat.SymDense, x []float64) {
 		h.SetSym(i, i, 1/(o.pool.width(i)*o.pool.width(i)))
 	}
 	for i, r := range o.residuals {
-		scale := o.weights[i] * pull(r.value) / (noise * noise)
+		scale := o.weights[i] * o.pull(r.value) / (o.noise * o.noise)
 		groups := o.pool.sums(o.points[i].kind())
 		for _, g := range groups {
 			for _, k := range groups {
@@ -138,7 +152,7 @@ func (o *objective) hessian(h *mat.SymDense, x []float64) {
 
 // solve finds the effects that fit the points best, from a first guess.
 func (p *pool) solve(points []Point, start []float64) ([]float64, error) {
-	o := &objective{pool: p, points: points, weights: weights(points), residuals: make([]residual, len(points))}
+	o := newObjective(p, points)
 	problem := optimize.Problem{Func: o.value, Grad: o.gradient, Hess: o.hessian}
 	settings := &optimize.Settings{GradientThreshold: 1e-3, MajorIterations: 60, Concurrent: 1}
 	result, err := optimize.Minimize(problem, slices.Clone(start), settings, &optimize.Newton{})

@@ -66,7 +66,7 @@ func Table(points []Point) ([]cost.Entry, error) {
 func kinds(points []Point, moe bool) []kind {
 	var list []kind
 	for i := range points {
-		if k := points[i].kind(); k.family != "" && k.moe == moe && !slices.Contains(list, k) {
+		if k := points[i].kind(); k.moe == moe && !slices.Contains(list, k) {
 			list = append(list, k)
 		}
 	}
@@ -84,9 +84,7 @@ func (p *pool) general(moe bool) []kind {
 		list = append(list, kind{engine: engine, moe: moe})
 	}
 	for _, family := range p.families {
-		if family != "" {
-			list = append(list, kind{family: family, moe: moe})
-		}
+		list = append(list, kind{family: family, moe: moe})
 	}
 	return append(list, kind{moe: moe})
 }

@@ -21,10 +21,17 @@ const header = `# Constants of the step model (sizing/cost), made by ` + "`make 
 # and families.
 `
 
-// Write writes a table as cost.ParseTable reads it.
-func Write(w io.Writer, table []cost.Entry) error {
+// Write writes the shipped table as cost.ParseTable reads it.
+func Write(w io.Writer, table []cost.Entry) error { return write(w, header, table) }
+
+// WriteCalibration writes entries as cost.ParseCalibration reads them.
+func WriteCalibration(w io.Writer, table []cost.Entry) error {
+	return write(w, "# Constants of the step model, made by `llmctl calibrate` for `llmctl size --calibration`.\n", table)
+}
+
+func write(w io.Writer, head string, table []cost.Entry) error {
 	var b strings.Builder
-	b.WriteString(header)
+	b.WriteString(head)
 	encoder := yaml.NewEncoder(&b)
 	encoder.SetIndent(2)
 	if err := encoder.Encode(table); err != nil {
