@@ -54,7 +54,11 @@ func (s *situation) weightFormat(name string) error {
 	if q.Method != s.model.Quantization.Method {
 		s.format.Quantization = q
 	}
-	if d, err := shape.ParseDType(name); err == nil && d != shape.FP8 {
+	if q.Method == "" {
+		d, err := shape.ParseDType(name)
+		if err != nil {
+			return err
+		}
 		s.format = shape.Format{Base: d}
 	}
 	return nil
