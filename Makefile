@@ -35,6 +35,10 @@ test: ## run every test that needs Go alone
 accuracy: ## compare plans with published figures; DATA=DIR takes other files, else docs/accuracy.md is rewritten
 	$(GO) run ./cmd/accuracy $(if $(DATA),-data $(DATA),-write docs/accuracy.md)
 
+.PHONY: constants
+constants: ## fit the constants of the step model to the published measurements anew
+	$(GO) run ./cmd/constants -write sizing/cost/constants.yaml
+
 .PHONY: race
 race: ## run the tests under the race detector
 	$(GO) test -race ./...

@@ -62,7 +62,10 @@ type Engine struct {
 	StateBlocks  int            `yaml:"state_blocks"`           // blocks of a layer group that keeps a state, per request
 	Pools        EnginePools    `yaml:"pools,omitempty"`
 	CastsFP32    bool           `yaml:"casts_fp32,omitempty"` // float32 weights are loaded in 16 bit
-	Source       string         `yaml:"source"`
+	// QuantizedKV: checkpoints for the engine that are in fp8 or nvfp4 ask for an fp8
+	// cache, and it follows them when the cache's format is not said.
+	QuantizedKV bool   `yaml:"quantized_kv,omitempty"`
+	Source      string `yaml:"source"`
 
 	// Origins is the source of each part that an earlier version brought, by the
 	// part's name in YAML.

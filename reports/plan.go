@@ -146,7 +146,7 @@ func writePerformance(b *strings.Builder, p *sizing.Plan) {
 		return
 	}
 	fmt.Fprintf(b, "\nOne replica at %s requests/s (largest: %s, stopped by: %s)\n", units.Number(q.RPS), units.Number(q.MaxRPS), q.Bound)
-	t := Table{Indent: 2, Header: []string{"", "mean", "p50", "p99", "objective"}, Right: []bool{false, true, true, true, true}}
+	t := Table{Indent: 2, Header: []string{"", "mean", "80% within", "p50", "p99", "objective"}, Right: []bool{false, true, true, true, true, true}}
 	for _, r := range []struct {
 		name  string
 		times sizing.Quantiles
@@ -156,12 +156,18 @@ func writePerformance(b *strings.Builder, p *sizing.Plan) {
 		if r.bound > 0 {
 			bound = fmt.Sprintf("p%g ≤ %s", p.Inputs.SLO.Attainment*100, units.Seconds(r.bound))
 		}
-		t.Rows = append(t.Rows, []string{r.name, units.Seconds(r.times.Mean), units.Seconds(r.times.P50), units.Seconds(r.times.P99), bound})
+		t.Rows = append(t.Rows, []string{r.name, units.Seconds(r.times.Mean), within(r.times.Mean, q.Error), units.Seconds(r.times.P50), units.Seconds(r.times.P99), bound})
 	}
 	writeTable(b, t)
 	paragraph(b, "  ", fmt.Sprintf("Batch %s, prefill %s tokens/s, output %s tokens/s. A decode step reaches %.0f%% of its roofline limit; most of it is %s.",
 		units.Number(q.Batch), units.Number(q.PrefillTokensPS), units.Number(q.OutputTokensPS), q.RooflineFraction*100, q.DominantTerm))
-	paragraph(b, "  ", fmt.Sprintf("Times are a forecast: the step model is off by %.0f%% on average where it was not fitted.", q.Error.Relative*100))
+	paragraph(b, "  ", fmt.Sprintf("Times are a forecast. On measured runs that took no part in the fit the step model is off by %.0f%% in the middle, and 80%% of them lie within ×%.2f to ×%.2f of it; what queues is more uncertain.",
+		q.Error.Relative*100, q.Error.Low, q.Error.High))
+}
+
+// within is the interval about a mean in which 80 % of measured runs would lie.
+func within(mean float64, e sizing.ModelError) string {
+	return units.Seconds(mean*e.Low) + "–" + units.Seconds(mean*e.High)
 }
 
 // writeAssumptions lists the defaults with the flags that change them.

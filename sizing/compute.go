@@ -114,14 +114,14 @@ func (s *situation) modelFacts() ModelFacts {
 func (s *situation) newReplica(m Memory, x mix) replica {
 	in := s.inputs
 	r := replica{
-		facts:    cost.NewFacts(s.model, s.format, s.kv, in.TensorParallel, in.PipelineParallel),
+		facts:    cost.NewFacts(s.model, s.format, s.kv, cost.Parallel{Tensor: in.TensorParallel, Pipeline: in.PipelineParallel, Expert: in.ExpertParallel, Data: in.DataParallel}),
 		device:   s.device,
 		mix:      x,
 		capacity: min(m.MixSequences, float64(in.MaxNumSeqs*in.DataParallel), float64(in.MaxNumBatchedTokens*in.DataParallel)),
 		kvBound:  m.MixSequences <= float64(in.MaxNumSeqs*in.DataParallel),
-		batched:  float64(in.MaxNumBatchedTokens),
+		batched:  float64(in.MaxNumBatchedTokens * in.DataParallel),
 	}
-	r.constants = cost.ConstantsFor(s.engine, s.device, r.facts.MoE)
+	r.constants = cost.ConstantsFor(s.engine, s.device, r.facts, s.calibration...)
 	return newReplica(r)
 }
 
@@ -185,7 +185,7 @@ func performance(r replica, l load, maxRate float64, bound string) *Performance 
 		DominantTerm:     s.decode.Bound(),
 		RooflineFraction: s.decode.Limit / s.decode.Seconds,
 		StepLimit:        s.decode.Limit,
-		Error:            ModelError{r.constants.Error, r.constants.Source},
+		Error:            modelError(r.constants),
 	}
 }
 

@@ -19,6 +19,9 @@ func (s *situation) resolveFormats(r Request) error {
 		return fmt.Errorf("--weight-dtype: %w", err)
 	}
 	s.kv = s.format.Base
+	if method := s.format.Quantization.Method; s.engine.QuantizedKV && (method == "fp8" || method == "nvfp4") {
+		s.kv = shape.FP8
+	}
 	said := r.KVDType != "" && r.KVDType != "auto"
 	if said {
 		d, err := shape.ParseDType(r.KVDType)

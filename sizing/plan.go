@@ -116,13 +116,6 @@ type Quantiles struct {
 	P99  float64 `json:"p99"`
 }
 
-// ModelError is how far off the step model was on runs that it was not fitted
-// to: the mean absolute error relative to the measured time.
-type ModelError struct {
-	Relative float64 `json:"relative"`
-	Source   string  `json:"source"`
-}
-
 // Fleet is what to buy. The prices of a million tokens each divide the whole bill
 // by one kind of tokens, and must not be added.
 type Fleet struct {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/llmctl/llmctl/internal/units"
 	"github.com/llmctl/llmctl/profiles"
+	"github.com/llmctl/llmctl/sizing/cost"
 	"github.com/llmctl/llmctl/sizing/shape"
 )
 
@@ -32,9 +33,10 @@ type Request struct {
 	MaxModelLen          int     // tokens
 	MaxNumSeqs           int
 	MaxNumBatchedTokens  int
-	KVCacheMemory        int64   // bytes per accelerator: skips the memory model
-	AcceleratorMemory    int64   // bytes, instead of what the accelerator's data says
-	TargetUtilization    float64 // 0..1
+	KVCacheMemory        int64        // bytes per accelerator: skips the memory model
+	AcceleratorMemory    int64        // bytes, instead of what the accelerator's data says
+	TargetUtilization    float64      // 0..1
+	Calibration          []cost.Entry // constants that go before the built-in ones
 
 	Today time.Time // tells old prices; zero when nobody asks
 }
@@ -51,7 +53,9 @@ type situation struct {
 	sloGiven bool
 	lenGiven bool
 	kvGiven  int64
-	bounds   []int // first layer of each pipeline stage
+
+	calibration []cost.Entry
+	bounds      []int // first layer of each pipeline stage
 
 	shareGiven bool // the user gave a share of the memory
 
@@ -71,7 +75,7 @@ func (s *situation) warn(code, format string, args ...any) {
 // resolve loads what the request names and fills in the defaults. Its errors
 // are bad input: they name the field and the value.
 func resolve(r Request) (*situation, error) {
-	s := &situation{}
+	s := &situation{calibration: r.Calibration}
 	for _, step := range []func(Request) error{
 		s.resolveHardware, s.resolveRates, s.resolveParallel, s.resolveFormats, s.resolveLimits, s.resolveWorkload, s.resolveSLO, s.resolvePrice,
 	} {

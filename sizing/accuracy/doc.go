@@ -4,6 +4,7 @@
 // prints them and writes docs/accuracy.md.
 //
 // Reading order: check.go (what a comparison is), table.go and data.go (rows of
-// a CSV as requests), pool.go, sequences.go, parameters.go (the comparisons),
+// a CSV as requests), pool.go, sequences.go, parameters.go, times.go (the
+// comparisons),
 // print.go and markdown.go (the two views).
 package accuracy

@@ -16,7 +16,7 @@ const worstShown = 10
 // All runs every check on the data, in the order of the table.
 func All(d Data) ([]Check, error) {
 	var checks []Check
-	for _, run := range []func(Data) ([]Check, error){Pool, Sequences, Parameters} {
+	for _, run := range []func(Data) ([]Check, error){Pool, Sequences, Parameters, Times} {
 		some, err := run(d)
 		if err != nil {
 			return nil, err

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/llmctl/llmctl/internal/iostreams"
+	"github.com/llmctl/llmctl/sizing/cost"
+	"github.com/llmctl/llmctl/sizing/fit"
+)
+
+// readCalibration reads a file of llmctl calibrate; no name is no calibration.
+func readCalibration(file string) ([]cost.Entry, error) {
+	if file == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("--calibration: %w", err)
+	}
+	table, err := cost.ParseCalibration(data)
+	if err != nil {
+		return nil, fmt.Errorf("--calibration: reading %s: %w", file, err)
+	}
+	return table, nil
+}
+
+// readPoints reads points from CSV files and saved runs. fill is taken for what
+// they leave out.
+func readPoints(s *iostreams.IO, paths []string, fill map[string]string) ([]fit.Point, error) {
+	var points []fit.Point
+	for _, path := range paths {
+		rows, err := readRows(s, path)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range rows {
+			for name, value := range fill {
+				r.Fill(name, value)
+			}
+			p, err := r.Point(r.Text("model"))
+			if err != nil {
+				return nil, fmt.Errorf("reading %s: %w", path, err)
+			}
+			points = append(points, p)
+		}
+	}
+	return points, nil
+}
+
+func readRows(s *iostreams.IO, path string) ([]fit.Row, error) {
+	if info, err := os.Stat(path); err != nil {
+		return nil, err
+	} else if info.IsDir() {
+		row, err := runRow(s, path)
+		return []fit.Row{row}, err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	rows, err := fit.ReadRows(f)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	return rows, nil
+}
+
+// runScenario is what a point needs of the scenario in a saved run.
+type runScenario struct {
+	Model       string `json:"model"`
+	Accelerator string `json:"accelerator"`
+	Engine      string `json:"engine"`
+	Parallel    struct {
+		Tensor   int `json:"tensor"`
+		Pipeline int `json:"pipeline"`
+		Expert   int `json:"expert"`
+		Data     int `json:"data"`
+	} `json:"parallel"`
+	Workload struct {
+		Arrival struct {
+			Concurrency float64 `json:"concurrency"`
+		} `json:"arrival"`
+	} `json:"workload"`
+}
+
+// runRow turns a saved run into one point: the means of its requests, at the
+// concurrency that it held. That of an open loop is by Little's law the rate of
+// completions times the mean time of a request.
+func runRow(s *iostreams.IO, path string) (fit.Row, error) {
+	report, err := readRun(s, path)
+	if err != nil {
+		return fit.Row{}, err
+	}
+	var sc runScenario
+	if len(report.Scenario) > 0 {
+		if err := json.Unmarshal(report.Scenario, &sc); err != nil {
+			return fit.Row{}, fmt.Errorf("reading the scenario of %s: %w", path, err)
+		}
+	}
+	in, out := report.InputLength, report.OutputLength
+	if report.TPOT == nil || report.E2E == nil || in == nil || in.Mean == nil || out == nil || out.Mean == nil || report.Rates.CompletedRPS == nil {
+		return fit.Row{}, fmt.Errorf("%s has no time per output token, lengths or rate: were there streamed answers of more than one token?", path)
+	}
+	concurrency := sc.Workload.Arrival.Concurrency
+	if !report.ClosedLoop || concurrency == 0 {
+		concurrency = max(1, *report.Rates.CompletedRPS*report.E2E.Mean)
+	}
+	fields := map[string]string{"id": strings.TrimRight(path, "/"), "model": sc.Model, "accelerator": sc.Accelerator, "engine": sc.Engine}
+	set := func(name string, v float64) {
+		if v > 0 {
+			fields[name] = strconv.FormatFloat(v, 'g', 12, 64)
+		}
+	}
+	set("isl", *in.Mean)
+	set("osl", *out.Mean)
+	set("concurrency", concurrency)
+	set("tpot_ms", report.TPOT.Mean*1e3)
+	if report.TTFT != nil {
+		set("ttft_ms", report.TTFT.Mean*1e3)
+	}
+	if t := report.Tokens; t.Cached != nil && t.Prompt != nil && *t.Prompt > 0 {
+		set("cached", float64(*t.Cached)/float64(*t.Prompt)**in.Mean)
+	}
+	set("tp", float64(sc.Parallel.Tensor))
+	set("pp", float64(sc.Parallel.Pipeline))
+	set("ep", float64(sc.Parallel.Expert))
+	set("dp", float64(sc.Parallel.Data))
+	return fit.NewRow(fields), nil
+}
