@@ -24,7 +24,7 @@ func TestAlternatives(t *testing.T) {
 		}, []string{"--max-num-seqs 256", "--kv-dtype fp8"}},
 		{"already quantized", func(r *Request) { r.Scenario.Model = "deepseek-v3" }, []string{"--tp 16", "--tp 8 --pp 2"}},
 		{"too slow", func(r *Request) { r.Scenario.SLO = []profiles.SLO{{TPOT: 5 * time.Millisecond}} },
-			[]string{"--weight-dtype int4", "--tp 4", "--accelerator b200-180gb", "--weight-dtype fp8 --tp 2"}},
+			[]string{"--weight-dtype fp8", "--tp 2", "--accelerator h200-sxm-141gb"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			p := mustCompute(t, scenario(tc.change))

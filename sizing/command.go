@@ -52,6 +52,7 @@ func (r Request) Args() []string {
 	count("--kv-cache-memory", int(r.KVCacheMemory))
 	count("--accelerator-memory", int(r.AcceleratorMemory))
 	number("--target-utilization", r.TargetUtilization)
+	text("--calibration", r.CalibrationFile)
 	return args
 }
 

@@ -12,7 +12,7 @@ import (
 // unspoken are the fields of a request that its command line leaves out: what a
 // plan does not depend on.
 var unspoken = []string{
-	"Today", "Scenario.Experiment", "Scenario.Workload.Name", "Scenario.Workload.Tenants", "Scenario.Workload.Classes", "Scenario.Workload.Arrival.Process",
+	"Today", "Calibration", "Scenario.Experiment", "Scenario.Workload.Name", "Scenario.Workload.Tenants", "Scenario.Workload.Classes", "Scenario.Workload.Arrival.Process",
 }
 
 // leaves calls f with each settable field below a struct and its path.

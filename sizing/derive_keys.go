@@ -42,6 +42,8 @@ var derivedKeys = map[string]string{
 	"share of the roofline":             "performance.roofline_fraction",
 	"roofline limit of the decode step": "performance.step_limit_s",
 	"error of the step model":           "performance.error.relative",
+	"low end of 80%":                    "performance.error.low",
+	"high end of 80%":                   "performance.error.high",
 	"replicas":                          "plan.replicas",
 	"accelerators":                      "plan.accelerators",
 	"utilization":                       "plan.utilization",

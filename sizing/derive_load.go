@@ -46,7 +46,9 @@ func (d *derivations) throughput(p *Plan, r replica) {
 	d.add("share of the roofline", "roofline limit ÷ decode step",
 		fmt.Sprintf("%s ÷ %s", secondsFigure(q.StepLimit), secondsFigure(q.StepLimit/q.RooflineFraction)), q.RooflineFraction, "",
 		"the limit is no forecast; this is how much of it is reached")
-	d.note("error of the step model", "mean absolute error where it was not fitted", "measured", q.Error.Relative, "", q.Error.Source)
+	d.note("error of the step model", "median error of runs that were not fitted", "measured", q.Error.Relative, "", q.Error.Source)
+	d.note("low end of 80%", "10th percentile of measured ÷ predicted on runs that were not fitted", "measured", q.Error.Low, "", q.Error.Source)
+	d.note("high end of 80%", "90th percentile of measured ÷ predicted on runs that were not fitted", "measured", q.Error.High, "", q.Error.Source)
 }
 
 // load explains how the fleet is loaded.

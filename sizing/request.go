@@ -37,6 +37,7 @@ type Request struct {
 	AcceleratorMemory    int64        // bytes, instead of what the accelerator's data says
 	TargetUtilization    float64      // 0..1
 	Calibration          []cost.Entry // constants that go before the built-in ones
+	CalibrationFile      string       // where they were read from
 
 	Today time.Time // tells old prices; zero when nobody asks
 }

@@ -13,13 +13,12 @@ import (
 
 func newSize(s *iostreams.IO) *cobra.Command {
 	var (
-		scenario    scenarioFlags
-		output      outputFlag
-		request     sizing.Request
-		sizes       memoryFlags
-		calibration string
-		explain     bool
-		emit        emitFlag
+		scenario scenarioFlags
+		output   outputFlag
+		request  sizing.Request
+		sizes    memoryFlags
+		explain  bool
+		emit     emitFlag
 	)
 	cmd := &cobra.Command{
 		Use:   "size",
@@ -50,7 +49,7 @@ each number was reached.`,
 			if err := sizes.apply(cmd, &request); err != nil {
 				return usage(err)
 			}
-			if request.Calibration, err = readCalibration(calibration); err != nil {
+			if request.Calibration, err = readCalibration(request.CalibrationFile); err != nil {
 				return usage(err)
 			}
 			plan, err := sizing.Compute(request)
@@ -81,7 +80,7 @@ each number was reached.`,
 	sizes.add(cmd)
 	flags.Float64Var(&request.TargetUtilization, "target-utilization", 0, "share of a replica's largest rate to load it with (default 0.8)")
 	flags.Var(&emit, "emit", "write the plan as: vllm, sglang or llmctl (start-up command), autoscaler, alerts, all")
-	flags.StringVar(&calibration, "calibration", "", "a file of llmctl calibrate, whose constants of the step model go before the built-in ones")
+	flags.StringVar(&request.CalibrationFile, "calibration", "", "a file of llmctl calibrate, whose constants of the step model go before the built-in ones")
 	flags.BoolVar(&explain, "explain", false, "show how each number was reached")
 	return cmd
 }
