@@ -135,6 +135,7 @@ func (s *situation) plan(p *Plan, l layout, m mix) {
 	s.now = load.operating
 	p.Performance = performance(r, load, rate, bound)
 	p.Fleet = load.fleet(s.inputs, m, rate)
+	s.disaggregate(p, r, load)
 }
 
 // relaxed drops those bounds of a default objective that a lone request

@@ -164,6 +164,12 @@ func TestBadInput(t *testing.T) {
 		{"cache", func(r *Request) { r.KVDType = "bf61" }, `--kv-dtype: unknown KV dtype "bf61"`},
 		{"price", func(r *Request) { r.Scenario.Price.USDPerAcceleratorHour = -1 }, "--price -1"},
 		{"block size", func(r *Request) { r.BlockSize = -16 }, "--block-size -16"},
+		{"count below a replica", func(r *Request) { r.Count, r.Scenario.Parallel.Tensor = 1, 2 }, "--count 1 is fewer than the 2 accelerators"},
+		{"spare replicas", func(r *Request) { r.Count, r.Spare = 2, 2 }, "--spare 2 leaves none of the 2 replicas"},
+		{"negative spare", func(r *Request) { r.Spare = -1 }, "--spare -1"},
+		{"bandwidth without pools", func(r *Request) { r.TransferBandwidth = 1 }, "add --disaggregate"},
+		{"bandwidth", func(r *Request) { r.Disaggregate, r.TransferBandwidth = true, math.NaN() }, "--transfer-bandwidth NaN"},
+		{"pools of a count", func(r *Request) { r.Disaggregate, r.Count = true, 4 }, "does not divide --count 4"},
 		{"SLO", func(r *Request) { r.Scenario.SLO = []profiles.SLO{{}} }, "--slo: no bound given"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -43,6 +43,7 @@ func derive(s *situation, p *Plan, l layout, m mix) []Derivation {
 		}
 		d.largest(p)
 		d.fleet(p, r)
+		d.pools(s, p)
 	}
 	return d
 }

@@ -11,6 +11,8 @@ type limits struct {
 // stops names the first thing that a state violates, "" when it is fine.
 func (l limits) stops(r replica, s state) string {
 	switch {
+	case !s.stable && s.rate*r.receive > busiestTransfer:
+		return "transfer of caches"
 	case !s.stable && s.batch <= r.capacity/float64(r.facts.Pipeline):
 		return "prefill throughput"
 	case !s.stable || s.full:

@@ -36,21 +36,25 @@ type Request struct {
 	TargetUtilization    float64 // 0..1
 	Count                int     // accelerators at hand; as many as it takes when 0
 	Spare                int     // replicas that may fail while the load is still carried
+	Disaggregate         bool    // size prefill and decode pools too
+	TransferBandwidth    float64 // bytes per second and accelerator, for the caches between them
 }
 
 // situation is a request with every default filled in and every name loaded.
 type situation struct {
-	model    *profiles.Model
-	device   *profiles.Accelerator
-	engine   *profiles.Engine
-	workload profiles.Workload
-	format   shape.Format
-	kv       shape.DType
-	limits   limits
-	now      state // at the planned load
-	sloGiven bool
-	lenGiven bool
-	kvGiven  int64
+	model     *profiles.Model
+	device    *profiles.Accelerator
+	engine    *profiles.Engine
+	workload  profiles.Workload
+	format    shape.Format
+	kv        shape.DType
+	limits    limits
+	now       state // at the planned load
+	split     pools
+	sloGiven  bool
+	lenGiven  bool
+	kvGiven   int64
+	bandwidth float64 // between pools; 0 when there are none
 
 	inputs      Inputs
 	assumptions []Assumption
@@ -70,7 +74,7 @@ func (s *situation) warn(code, format string, args ...any) {
 func resolve(r Request) (*situation, error) {
 	s := &situation{}
 	for _, step := range []func(Request) error{
-		s.resolveHardware, s.resolveParallel, s.resolveFormats, s.resolveLimits, s.resolveWorkload, s.resolveReplicas, s.resolveSLO, s.resolvePrice,
+		s.resolveHardware, s.resolveParallel, s.resolveFormats, s.resolveLimits, s.resolveWorkload, s.resolveReplicas, s.resolvePools, s.resolveSLO, s.resolvePrice,
 	} {
 		if err := step(r); err != nil {
 			return nil, err
