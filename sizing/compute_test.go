@@ -219,6 +219,29 @@ func TestTokenCostOfTheArticle(t *testing.T) {
 	}
 }
 
+// TestEachClassHasItsAttainment: a loose share of one class does not become the
+// strict share of another.
+func TestEachClassHasItsAttainment(t *testing.T) {
+	plan := func(slos ...string) *Plan {
+		return mustCompute(t, scenario(func(r *Request) {
+			for _, text := range slos {
+				slo, err := profiles.ParseSLO(text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.Scenario.SLO = append(r.Scenario.SLO, slo)
+			}
+		}))
+	}
+	chat := plan("chat:ttft=500ms").Performance.MaxRPS
+	both := plan("chat:ttft=500ms", "batch:tpot=30ms,attainment=0.5").Performance.MaxRPS
+	strict := plan("chat:ttft=500ms", "batch:tpot=11ms,attainment=0.5").Performance.MaxRPS
+	all := plan("ttft=500ms,tpot=11ms").Performance.MaxRPS
+	if both != chat || !(all < strict && strict < chat) {
+		t.Errorf("%v with a class that is easy to serve, %v alone; %v with half of another in 11 ms, %v with all", both, chat, strict, all)
+	}
+}
+
 func TestPrefixHitRate(t *testing.T) {
 	half := profiles.Workload{
 		Input: profiles.Distribution{Kind: profiles.Fixed, Mean: 1504}, Output: profiles.Distribution{Kind: profiles.Fixed, Mean: 100},

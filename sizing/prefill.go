@@ -108,11 +108,25 @@ func (q *promptQueue) ownSteps(r replica, s *state) {
 // ttft is the mean time to first token.
 func (s state) ttft() float64 { return s.prompts.first.mean }
 
-// ttftBelow is the share of requests whose first token takes at most t.
+// ttftBelow is the share of requests whose first token takes at most t. Prompts
+// between two points are spread evenly over the times between them, lest the
+// distribution have steps where there are none.
 func (s state) ttftBelow(t float64) float64 {
-	sum := 0.0
-	for _, own := range s.prompts.own {
-		sum += own.weight * s.prompts.wait.below(t-own.value)
+	own, sum := s.prompts.own, 0.0
+	low := own[0].value
+	atLow := s.prompts.wait.below(t - low)
+	for i, p := range own {
+		high := own[min(i+1, len(own)-1)].value
+		high = (p.value + high) / 2
+		if t < high {
+			if high > low && t > low {
+				sum += p.weight * (t - low) / (high - low) * (atLow + s.prompts.wait.below(0)) / 2
+			}
+			break
+		}
+		atHigh := s.prompts.wait.below(t - high)
+		sum += p.weight * (atLow + atHigh) / 2
+		low, atLow = high, atHigh
 	}
 	return sum
 }

@@ -249,8 +249,10 @@ func describeDefault(name string) string {
 	return name
 }
 
-// resolveSLO takes the strictest bound of each clause. Classes are not told
-// apart, since a workload does not say how their requests differ.
+// resolveSLO reads the objectives. Classes are not told apart, since a workload
+// does not say how their requests differ: all requests hold the objective of each
+// class, at its own attainment. The strictest bound of each clause, at the
+// strictest attainment, is what is shown.
 func (s *situation) resolveSLO(r Request) error {
 	slos := r.Scenario.SLO
 	s.sloGiven = len(slos) > 0
@@ -266,16 +268,19 @@ func (s *situation) resolveSLO(r Request) error {
 		l.ttft, l.tpot, l.e2e = stricter(l.ttft, slo.TTFT), stricter(l.tpot, slo.TPOT), stricter(l.e2e, slo.E2E)
 		l.ttft = stricter(l.ttft, slo.TTFO)
 		l.quantile = max(l.quantile, slo.Target())
+		l.each = append(l.each, ownLimits(slo))
 		unsaid = unsaid || slo.Attainment == 0
 		if slo.Class != "" {
-			s.warn("slo-class", "the SLO of class %s is applied to all requests", slo.Class)
+			s.warn("slo-class", "the SLO of class %s is applied to all requests: classes share one queue, and a workload does not say how their lengths differ", slo.Class)
 		}
 	}
 	if unsaid && l.quantile == profiles.DefaultAttainment {
 		s.assume("SLO attainment", fmt.Sprintf("attainment=%g", l.quantile), "--slo")
 	}
-	// A share of all requests can not be promised for a random queue.
-	l.quantile = min(l.quantile, 0.9999)
+	l.quantile = min(l.quantile, mostCertain)
+	if len(l.each) < 2 {
+		l.each = nil
+	}
 	s.limits = l
 	s.inputs.SLO = SLO{TTFT: l.ttft, TPOT: l.tpot, E2E: l.e2e, Attainment: l.quantile, Given: s.sloGiven}
 	return nil
