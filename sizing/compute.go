@@ -58,16 +58,16 @@ func (s *situation) fitLength(m *Memory, l layout) {
 	s.assume("max_model_len", fmt.Sprint(s.inputs.MaxModelLen), "--max-model-len")
 }
 
-// warmMix reads the workload with the share of its prefixes that the cache can
-// keep beside the sequences in flight. A cache too small for all prefixes keeps
-// as many as fit into half of it.
+// warmMix reads the workload with the share of its prefixes that requests find in
+// the cache.
 func (s *situation) warmMix(m Memory, l layout) mix {
+	w := s.workload
 	resident := 1.0
-	if w := s.workload.Prefix; w.Groups > 0 && m.KVCacheBlocks > 0 {
-		need := float64(w.Groups) * (l.average(float64(w.Tokens)))
-		resident = min(1, float64(m.KVCacheBlocks)/2/need)
+	if w.Prefix.Groups > 0 {
+		tokens := newLengths(w.Input, s.inputs.MaxModelLen).mean() + newLengths(w.Output, s.inputs.MaxModelLen).mean()
+		resident = prefixHits(w.Prefix, float64(m.KVCacheBlocks), l.average(tokens), l.average(float64(w.Prefix.Tokens)))
 	}
-	return newMix(s.workload, s.inputs.BlockSize, resident, s.inputs.MaxModelLen)
+	return newMix(w, s.inputs.BlockSize, resident, s.inputs.MaxModelLen)
 }
 
 // mixSequences is how many decoding sequences of the workload the pool holds on
