@@ -110,40 +110,44 @@ func (s *state) workMoments(r replica) {
 }
 
 // solveBatch finds the smallest batch that Little's law gives back, and reports
-// whether there is one within the capacity. Iteration from a smaller one grows towards it; Aitken's
-// extrapolation makes it quick, and is not used once it would go too far.
+// whether there is one within the capacity. Iteration from a smaller one grows
+// towards it. The secant through the last two batches goes there faster, and not
+// past it where waiting makes the batch grow ever faster; where it goes past it, as
+// with experts that few more tokens touch, there is no other batch to be found.
 func (s *state) solveBatch(r replica, batch float64) bool {
 	capacity := r.capacity / float64(r.facts.Pipeline)
 	settled, _ := r.mix.settled(s.share)
-	next := func(batch float64) float64 {
+	// growth is what Little's law gives beyond a batch.
+	growth := func(batch float64) float64 {
 		switch {
 		case !s.load(r, batch):
 			return math.Inf(1)
 		case r.transfer != nil:
 			return 0
 		}
-		return s.rate * ((r.mix.output-1)*s.step + s.delay*settled)
+		return s.rate*((r.mix.output-1)*s.step+s.delay*settled) - batch
 	}
-	extrapolate := true
+	last, lastGrowth := batch, growth(batch)
+	now := batch + lastGrowth
 	for range 10_000 {
-		one := next(batch)
-		if one-batch < 1e-8*max(1, one) {
+		if math.Abs(lastGrowth) < 1e-8*max(1, last) {
 			return true
 		}
-		two := next(one)
-		if one > capacity || math.IsInf(two, 1) {
-			s.batch = one
+		if now > capacity {
+			s.batch = now
 			return false
 		}
-		growth, step := one-batch, two-one
-		if batch = two; extrapolate && step > 0 && step < growth {
-			if jump := one + step*growth/(growth-step); jump < capacity {
-				extrapolate = next(jump) > jump
-				if extrapolate {
-					batch = jump
-				}
+		g := growth(now)
+		if math.IsInf(g, 1) {
+			return false
+		}
+		next := now + g
+		if g < lastGrowth {
+			if secant := now + g*(now-last)/(lastGrowth-g); secant < capacity && (g < 0 || secant > now) {
+				next = secant
 			}
 		}
+		last, lastGrowth, now = now, g, next
 	}
 	return true
 }
