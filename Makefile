@@ -31,6 +31,14 @@ bench: build ## load the bundled stack, with and without shared prefixes
 test: ## run every test that needs Go alone
 	$(GO) test ./...
 
+.PHONY: accuracy
+accuracy: ## compare plans with published figures; DATA=DIR takes other files, else docs/accuracy.md is rewritten
+	$(GO) run ./cmd/accuracy $(if $(DATA),-data $(DATA),-write docs/accuracy.md)
+
+.PHONY: constants
+constants: ## fit the constants of the step model to the published measurements anew
+	$(GO) run ./cmd/constants -write sizing/cost/constants.yaml
+
 .PHONY: race
 race: ## run the tests under the race detector
 	$(GO) test -race ./...

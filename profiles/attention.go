@@ -1,6 +1,11 @@
 package profiles
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
+
+var errMissing = errors.New("is missing")
 
 // attentionRule reads the token mixer of one layer.
 type attentionRule func(m *Model, c *config, layer int) Attention
@@ -21,6 +26,10 @@ func eachLayer(attention attentionRule, mlp mlpRule) func(*Model, *config, int) 
 
 // fullAttention reads multi-head, multi-query or grouped-query attention.
 func fullAttention(m *Model, c *config, _ int) Attention {
+	if m.Heads < 1 {
+		c.refuse("num_attention_heads", "is missing")
+		return Attention{}
+	}
 	kv := c.widthOr(m.Heads, "num_key_value_heads")
 	dim := c.widthOr(0, "head_dim", "kv_channels")
 	if dim == 0 {
@@ -32,7 +41,7 @@ func fullAttention(m *Model, c *config, _ int) Attention {
 	if kv > m.Heads || m.Heads%kv != 0 {
 		c.refuse("num_key_value_heads", "%d does not divide num_attention_heads %d", kv, m.Heads)
 	}
-	return Attention{Kind: FullAttention, Heads: m.Heads, KVHeads: kv, HeadDim: dim, ValueDim: dim}
+	return Attention{Kind: FullAttention, Heads: m.Heads, KVHeads: kv, HeadDim: dim, ValueDim: dim, Sinks: m.Type == "gpt_oss"}
 }
 
 // windowed turns full attention into sliding attention, unless the window holds
@@ -99,17 +108,39 @@ func patternAttention(m *Model, c *config, layer int) Attention {
 	return a
 }
 
+// patternOrWindow follows layer_types where there are any, and else puts the
+// window on all layers.
+func patternOrWindow(m *Model, c *config, layer int) Attention {
+	if hasPattern(c) {
+		return patternAttention(m, c, layer)
+	}
+	return windowEverywhere(m, c, layer)
+}
+
+// patternOrFull follows layer_types where there are any; without them there is
+// no window.
+func patternOrFull(m *Model, c *config, layer int) Attention {
+	if hasPattern(c) {
+		return patternAttention(m, c, layer)
+	}
+	return fullAttention(m, c, layer)
+}
+
+func hasPattern(c *config) bool {
+	return c.fields["layer_types"] != nil || c.fields["sliding_window_pattern"] != nil && window(c) > 0
+}
+
 // layerType names the kind of one layer.
 func layerType(c *config, layer int) (string, error) {
-	if types, ok := c.list("layer_types"); ok {
-		if layer >= len(types) {
-			return "", fmt.Errorf("has %d entries, layer %d is missing", len(types), layer)
+	if c.fields["layer_types"] != nil {
+		return layerKind(c, "layer_types", layer)
+	}
+	// EXAONE 4 writes the pattern in letters: L for local, G for global.
+	if letters, ok := c.fields["sliding_window_pattern"].(string); ok && letters != "" {
+		if letters[layer%len(letters)] == 'L' {
+			return "sliding_attention", nil
 		}
-		name, isString := types[layer].(string)
-		if !isString {
-			return "", fmt.Errorf("expected names, got %s", show(types[layer]))
-		}
-		return name, nil
+		return "full_attention", nil
 	}
 	pattern, ok := c.count(1, maxLayers, "sliding_window_pattern", "_sliding_window_pattern")
 	if !ok {
@@ -157,28 +188,6 @@ func chunkedAttention(m *Model, c *config, layer int) Attention {
 	}
 	if rope && chunk > 0 && chunk < m.MaxPositions {
 		a.Kind, a.Window = ChunkedAttention, chunk
-	}
-	return a
-}
-
-// latentAttention reads MLA (DeepSeek-V2, arXiv 2405.04434 §2.1). Such files also
-// carry num_key_value_heads and sometimes head_dim, which mean nothing there.
-func latentAttention(m *Model, c *config, _ int) Attention {
-	rank, ok := c.count(1, maxWidth, "kv_lora_rank")
-	if !ok {
-		c.refuse("kv_lora_rank", "is missing")
-	}
-	nope, rope := c.width("qk_nope_head_dim"), c.width("qk_rope_head_dim")
-	a := Attention{
-		Kind: LatentAttention, Heads: m.Heads, KVHeads: 1,
-		HeadDim: nope + rope, RopeHeadDim: rope, LatentRank: rank,
-		// MiniCPM3 has no v_head_dim; its class divides hidden_size by heads.
-		ValueDim: c.widthOr(max(1, m.HiddenSize/m.Heads), "v_head_dim"),
-	}
-	a.QueryRank, _ = c.count(0, maxWidth, "q_lora_rank")
-	a.IndexDim, _ = c.count(0, maxWidth, "index_head_dim")
-	if a.IndexDim > 0 {
-		a.IndexHeads = c.width("index_n_heads")
 	}
 	return a
 }

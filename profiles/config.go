@@ -24,8 +24,9 @@ const (
 // A null counts as absent.
 type config struct {
 	fields   map[string]any
-	defaults map[string]any // of the model's class, for fields the file leaves out
-	path     string         // prefix for messages, e.g. "text_config."
+	defaults map[string]any    // of the model's class, for fields the file leaves out
+	aliases  map[string]string // of the model's family: our name to the file's
+	path     string            // prefix for messages, e.g. "text_config."
 	err      error
 }
 
@@ -92,17 +93,36 @@ func (c *config) refuse(field, format string, args ...any) {
 }
 
 // lookup returns the first of the named fields that is present and not null,
-// then the class default of the first name.
+// then the one that the family calls differently, then the class default of the
+// first name.
 func (c *config) lookup(names ...string) (name string, value any, ok bool) {
 	for _, name := range names {
 		if v := c.fields[name]; v != nil {
 			return name, v, true
+		}
+		if alias, ok := c.aliases[name]; ok {
+			if v := c.nested(alias); v != nil {
+				return alias, v, true
+			}
 		}
 	}
 	if v, ok := c.defaults[names[0]]; ok {
 		return names[0], v, true
 	}
 	return names[0], nil, false
+}
+
+// nested finds a field below others by a path with dots; nil when it is absent.
+func (c *config) nested(path string) any {
+	fields := c.fields
+	for {
+		head, rest, deeper := strings.Cut(path, ".")
+		if !deeper {
+			return fields[head]
+		}
+		fields, _ = fields[head].(map[string]any)
+		path = rest
+	}
 }
 
 // has reports whether the file itself names the field, be it null.

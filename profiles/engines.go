@@ -15,7 +15,39 @@ import (
 // DefaultEngine names the engine that a plan assumes when nothing is said.
 const DefaultEngine = "vllm"
 
-var engineIndex = sync.OnceValue(func() []Engine { return readEmbedded[[]Engine]("engines.yaml") })
+var engineIndex = sync.OnceValue(func() []Engine {
+	var engines []Engine
+	for _, changes := range readEmbedded[[]yaml.Node]("engines.yaml") {
+		e, err := inherit(engines, &changes)
+		if err != nil {
+			panic(fmt.Sprintf("embedded engines.yaml, line %d: %v", changes.Line, err))
+		}
+		engines = append(engines, e)
+	}
+	return engines
+})
+
+// inherit reads an entry as what changed since the one before it of the same
+// engine.
+func inherit(before []Engine, changes *yaml.Node) (Engine, error) {
+	var e Engine
+	if err := changes.Decode(&e); err != nil {
+		return e, err
+	}
+	if n := len(before); n > 0 && before[n-1].Name == e.Name {
+		e = before[n-1]
+	}
+	data, err := yaml.Marshal(changes)
+	if err != nil {
+		return e, err
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&e); err != nil {
+		return e, err
+	}
+	return e, e.Validate()
+}
 
 // EngineNames returns the references of the built-in engines, "vllm@0.19", in
 // order of name and version.
@@ -114,29 +146,66 @@ func (e Engine) Validate() error {
 	if !(e.Utilization > 0 && e.Utilization <= 1) {
 		return fmt.Errorf("utilization %v is outside 0 to 1", e.Utilization)
 	}
-	for _, f := range []struct {
-		name      string
-		low, high float64
-		value     float64
-	}{
-		{"block_size", 1, 1 << 20, float64(e.BlockSize)},
-		{"large.max_num_seqs", 1, 1 << 20, float64(e.Large.MaxSeqs)}, {"large.max_num_batched_tokens", 1, 1 << 24, float64(e.Large.MaxBatchedTokens)},
-		{"small.max_num_seqs", 1, 1 << 20, float64(e.Small.MaxSeqs)}, {"small.max_num_batched_tokens", 1, 1 << 24, float64(e.Small.MaxBatchedTokens)},
-		{"activation.base_bytes", 0, 1 << 50, float64(e.Activation.BaseBytes)}, {"activation.per_sequence_vocab_bytes", 0, 1 << 20, e.Activation.PerSequenceVocabBytes},
-		{"activation.moe_bytes", 0, 1 << 50, float64(e.Activation.MoEBytes)}, {"activation.error_bytes", 0, 1 << 50, float64(e.Activation.ErrorBytes)},
-		{"non_torch.single_bytes", 0, 1 << 50, float64(e.NonTorch.SingleBytes)}, {"non_torch.tensor_bytes", 0, 1 << 50, float64(e.NonTorch.TensorBytes)},
-		{"non_torch.pipeline_bytes", 0, 1 << 50, float64(e.NonTorch.PipelineBytes)},
-		{"reserve.base_bytes", 0, 1 << 50, float64(e.Reserve.BaseBytes)}, {"reserve.per_batched_token_bytes", 0, 1 << 30, float64(e.Reserve.PerBatchedTokenBytes)},
-		{"reserve.per_rank_bytes", 0, 1 << 40, float64(e.Reserve.PerRankBytes)}, {"reserve.graph_bytes", 0, 1 << 50, float64(e.Reserve.GraphBytes)},
-		{"reserve.error_bytes", 0, 1 << 50, float64(e.Reserve.ErrorBytes)},
-		{"start_up_bytes", 0, 1 << 50, float64(e.StartUp)},
-		{"cuda_graph.bytes", 0, 1 << 50, float64(e.CUDAGraph.Bytes)}, {"cuda_graph.error_bytes", 0, 1 << 50, float64(e.CUDAGraph.ErrorBytes)},
-	} {
+	switch e.Windows {
+	case WindowsDrop, WindowsKeep:
+	default:
+		return fmt.Errorf("windows %q is not one of drop, keep", e.Windows)
+	}
+	if len(e.Classes) == 0 {
+		return fmt.Errorf("limits is missing")
+	}
+	for _, f := range e.ranges() {
 		if !(f.value >= f.low && f.value <= f.high) {
 			return fmt.Errorf("%s %v is outside %v to %v", f.name, f.value, f.low, f.high)
 		}
 	}
 	return nil
+}
+
+// valueRange is what a number of an engine may be.
+type valueRange struct {
+	name      string
+	low, high float64
+	value     float64
+}
+
+// ranges lists the numbers of an engine with their bounds.
+func (e Engine) ranges() []valueRange {
+	const most = 1 << 50
+	ranges := []valueRange{
+		{"block_size", 1, 1 << 20, float64(e.BlockSize)},
+		{"whole_prompts_up_to", 0, 1 << 31, float64(e.WholePrompts)},
+		{"state_blocks", 1, 16, float64(e.StateBlocks)},
+		{"pools.window_ratio", 0, 1, e.Pools.WindowRatio},
+		{"pools.state_ratio", 0, 100, e.Pools.StateRatio},
+		{"activation.base_bytes", 0, most, float64(e.Activation.BaseBytes)},
+		{"activation.per_sequence_vocab_bytes", 0, 1 << 20, e.Activation.PerSequenceVocabBytes},
+		{"activation.error_bytes", 0, most, float64(e.Activation.ErrorBytes)},
+		{"non_torch.single_bytes", 0, most, float64(e.NonTorch.SingleBytes)},
+		{"non_torch.tensor_bytes", 0, most, float64(e.NonTorch.TensorBytes)},
+		{"non_torch.per_rank_bytes", 0, 1 << 40, float64(e.NonTorch.PerRankBytes)},
+		{"non_torch.fused_bytes", 0, most, float64(e.NonTorch.FusedBytes)},
+		{"non_torch.pipeline_bytes", 0, most, float64(e.NonTorch.PipelineBytes)},
+		{"non_torch.share", 0, 1, e.NonTorch.Share},
+		{"reserve.base_bytes", 0, most, float64(e.Reserve.BaseBytes)},
+		{"reserve.per_batched_token_bytes", 0, 1 << 30, float64(e.Reserve.PerBatchedTokenBytes)},
+		{"reserve.per_rank_bytes", 0, 1 << 40, float64(e.Reserve.PerRankBytes)},
+		{"reserve.per_graph_seq_bytes", 0, 1 << 40, float64(e.Reserve.PerGraphSeqBytes)},
+		{"reserve.floor_bytes", 0, most, float64(e.Reserve.FloorBytes)},
+		{"reserve.floor_memory_bytes", 0, most, float64(e.Reserve.FloorMemoryBytes)},
+		{"reserve.error_bytes", 0, most, float64(e.Reserve.ErrorBytes)},
+		{"start_up_bytes", 0, most, float64(e.StartUp)},
+		{"cuda_graph.bytes", 0, most, float64(e.CUDAGraph.Bytes)},
+		{"cuda_graph.error_bytes", 0, most, float64(e.CUDAGraph.ErrorBytes)},
+	}
+	for _, class := range e.Classes {
+		ranges = append(ranges,
+			valueRange{"limits.memory_bytes", 0, most, float64(class.MemoryBytes)},
+			valueRange{"limits.max_num_seqs", 1, 1 << 20, float64(class.MaxSeqs)},
+			valueRange{"limits.max_num_batched_tokens", 1, 1 << 24, float64(class.MaxBatchedTokens)},
+			valueRange{"limits.graph_seqs", 0, 1 << 20, float64(class.GraphSeqs)})
+	}
+	return ranges
 }
 
 // parseVersion reads the numbers of "0.19.1rc2+cu12": a pre-release counts as

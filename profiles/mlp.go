@@ -22,12 +22,13 @@ func halvedMLP(_ *Model, c *config, _ int) MLP {
 // expertsAreIntermediate is the rule of families in which all layers are
 // sparse and intermediate_size is the width of one expert.
 func expertsAreIntermediate(experts string) mlpRule {
-	return func(_ *Model, c *config, _ int) MLP {
+	return func(m *Model, c *config, _ int) MLP {
 		x := MLP{Gated: true, Experts: c.width(experts), ExpertIntermediate: c.width("intermediate_size")}
 		x.SharedIntermediate, _ = c.count(0, maxWidth, "shared_intermediate_size")
 		if x.SharedIntermediate > 0 {
 			x.SharedExperts = 1
 		}
+		x.RouterBias = c.flag(m.Type == "gpt_oss", "use_routing_bias")
 		return perToken(c, x)
 	}
 }
@@ -40,8 +41,9 @@ func sparseMLP(m *Model, c *config, layer int) MLP {
 		return denseMLP(m, c, layer)
 	}
 	x := MLP{Gated: true, Experts: experts, ExpertIntermediate: c.width("moe_intermediate_size")}
-	x.SharedExperts, _ = c.count(0, maxWidth, "n_shared_experts")
+	x.SharedExperts, _ = c.count(0, maxWidth, "n_shared_experts", "num_shared_experts")
 	x.SharedIntermediate = x.SharedExperts * x.ExpertIntermediate
+	x.RouterBias = c.text("", "topk_method") == "noaux_tc" || c.flag(false, "moe_router_enable_expert_bias")
 	if shared, ok := c.count(0, maxWidth, "shared_expert_intermediate_size"); ok && shared > 0 {
 		x.SharedExperts, x.SharedIntermediate, x.SharedGate = 1, shared, true
 	}
@@ -59,6 +61,9 @@ func denseLayer(c *config, layer int) bool {
 	}
 	if first, ok := c.count(0, maxLayers, "first_k_dense_replace"); ok && layer < first {
 		return true
+	}
+	if on, ok := listed(c, "moe_layer_freq", layer); ok {
+		return on == 0
 	}
 	if every, ok := c.count(1, maxLayers, "moe_layer_freq"); ok && layer%every != 0 {
 		return true
@@ -90,26 +95,23 @@ func llama4MLP(_ *Model, c *config, layer int) MLP {
 // gemma4MLP has experts beside a dense MLP in the same layer.
 func gemma4MLP(m *Model, c *config, layer int) MLP {
 	x := denseMLP(m, c, layer)
-	if c.flag(false, "use_double_wide_mlp") {
-		c.refuse("use_double_wide_mlp", "true is not supported")
-	}
-	if n, _ := c.count(0, maxWidth, "hidden_size_per_layer_input"); n > 0 {
-		c.refuse("hidden_size_per_layer_input", "per-layer embeddings are not supported")
-	}
-	if n, _ := c.count(0, maxLayers, "num_kv_shared_layers"); n > 0 {
-		c.refuse("num_kv_shared_layers", "layers that share K and V are not supported")
+	if c.flag(false, "use_double_wide_mlp") && reusesKV(c, layer) {
+		x.Intermediate *= 2
 	}
 	if !c.flag(false, "enable_moe_block") {
 		return x
 	}
 	x.Experts = c.width("num_experts")
 	x.ExpertIntermediate = c.width("moe_intermediate_size", "expert_intermediate_size")
+	// A norm before and one after the experts, one after the dense MLP; a scale
+	// of the router's input, and one per expert.
+	x.Small = 4*m.HiddenSize + x.Experts
 	return perToken(c, x)
 }
 
 // perToken reads how many experts one token visits.
 func perToken(c *config, x MLP) MLP {
-	x.ExpertsPerToken = c.width("num_experts_per_tok", "experts_per_token", "top_k_experts")
+	x.ExpertsPerToken = c.width("num_experts_per_tok", "num_experts_per_token", "experts_per_token", "top_k_experts", "moe_top_k")
 	if x.ExpertsPerToken > x.Experts {
 		c.refuse("num_experts_per_tok", "%d is more than the %d experts", x.ExpertsPerToken, x.Experts)
 	}

@@ -15,6 +15,12 @@ const (
 	// LatentAttention (MLA) keeps one compressed vector of LatentRank plus
 	// RopeHeadDim values per token, shared by all heads.
 	LatentAttention AttentionKind = "latent"
+	// CompressedAttention (DeepSeek-V4) keeps one shared vector of the last
+	// Window tokens, and one per Compression tokens of all.
+	CompressedAttention AttentionKind = "compressed"
+	// CrossAttention attends to an image's tokens, and keeps nothing per token
+	// of text (Llama 3.2 Vision).
+	CrossAttention AttentionKind = "cross"
 	// LinearAttention (Mamba, gated delta net) keeps a state of fixed size
 	// per sequence and nothing per token.
 	LinearAttention AttentionKind = "linear"
@@ -41,15 +47,27 @@ type Model struct {
 	AttentionBias  bool // bias on q, k and v projections
 	OutputBias     bool // bias on the attention output projection
 	MLPBias        bool
-	QKNorm         bool    // RMSNorm on q and k per head
+	QKNorm         bool    // RMSNorm on q and k, of one head's width
+	QKNormWide     bool    // norm on q and k, of all heads' width
 	Norms          int     // norms of the hidden width per layer: 2, or 4 with norms after the mixer and the MLP too
+	NormBias       bool    // norms have a bias (LayerNorm)
+	OuterNorms     int     // norms outside of layers: the last one, and one on the embeddings in some families
 	NormEpsilon    float64 // RMSNorm epsilon
 	RopeTheta      float64 // base of the rotary embedding
 	RopeScaling    string  // kind of scaling of the rotary embedding, empty when none
+	PositionRows   int     // learned position embeddings
+	EmbeddingWidth int     // of the token embeddings, where it is not the hidden size
+	PerLayerVocab  int     // rows of the embeddings that each layer has of its own (Gemma 3n)
+	PerLayerWidth  int     // their width
+	HeadBias       bool    // the output projection has a bias
+	LayerSmall     int     // further parameters per layer that no format quantizes
+	OuterSmall     int     // the same outside of layers
+	OuterLinear    int     // further projections outside of layers
 	Activation     string  // hidden_act, e.g. "silu"
 	BOSToken       int     // -1 when the config names none
 	EOSTokens      []int
-	Vision         bool // the repository also holds a vision tower, whose weights are not described here
+	Vision         *Tower // of images, where the repository has one
+	MTPLayers      int    // extra layers that predict further tokens; counted in no total
 
 	DType        string       // dtype of the published weights: bf16, fp16, fp32
 	Quantization Quantization // zero when the weights are not quantized
@@ -77,8 +95,25 @@ type Attention struct {
 	SharedKV    bool // values are the keys: one projection makes both, both are cached
 	IndexDim    int  // width of the sparse-attention index key per token; 0 without one
 	IndexHeads  int
-	StateBytes  int // bytes of fixed state per sequence in the state's own dtype, for linear attention
-	Parameters  int // parameters of a mixer that is not softmax attention
+	State       State // per sequence, for linear attention
+
+	OutputGate   bool // the query projection (MLA: one of its own) also makes a gate on the output
+	HeadGate     int  // gates per head made beside the query
+	Sinks        bool // a learned logit per head
+	InputWidth   int  // of what q, k and v are made from, where it is not the hidden size
+	ReusedKV     bool // the layer attends to K and V of an earlier one and caches nothing
+	KeepsKV      bool // with ReusedKV: the unused projections are in the checkpoint all the same
+	IndexWeights bool // the sparse-attention index weighs its heads
+	Small        int  // further parameters that no format quantizes
+
+	// BorrowsWeights marks a block whose weights are those of an earlier layer
+	// (Zamba2): they are multiplied with again, and held once.
+	BorrowsWeights bool
+
+	// Of compressed attention.
+	Compression  int // tokens that share one cached vector; 0 when the layer only has its window
+	OutputRank   int // o_lora_rank, per group of OutputGroups
+	OutputGroups int
 }
 
 // MLP is the feed-forward part of one layer: dense when Experts is 0.
@@ -91,12 +126,41 @@ type MLP struct {
 	SharedExperts      int
 	SharedIntermediate int  // total width of the shared experts
 	SharedGate         bool // a learned gate scales the shared experts' output
+	ExpertHidden       int  // width in which the routed experts work, reached by two projections; 0 for the hidden size
+	RouterBias         bool // a learned correction per expert
+	BiasFree           bool // experts have no bias even where the dense MLP has one
+	Small              int  // further parameters that no format quantizes
 }
 
-// Quantization describes weights that are stored in fewer bits.
+// Encoding is how a quantized weight is stored. The zero Encoding is no
+// quantization.
+type Encoding struct {
+	Method      string // "fp8", "int8", "int4", "awq", "gptq", "mxfp4", "mxfp8", "nvfp4", "nf4"; empty when none
+	Bits        int
+	GroupSize   int  // weights that share one scale; 0 when per channel or per tensor
+	ZeroPoints  bool // each group also has a zero point
+	DoubleScale bool // nf4: the scales are quantized as well
+}
+
+// Quantization describes weights that are stored in fewer bits: in one encoding
+// all over, or with parts of the model in others.
 type Quantization struct {
-	Method    string // "fp8", "int8", "int4", "awq", "gptq", "mxfp4", "nvfp4"; empty when none
-	Bits      int
-	GroupSize int      // weights that share one scale; 0 when per channel or per tensor
+	Encoding
 	Kept      []string // module patterns that stay in the model's dtype, as the config lists them
+	Parts     []Part   // modules in other encodings; the first that matches counts
+	OnlyParts bool     // modules in none of the parts stay in the model's dtype
+}
+
+// Part is modules, by patterns as the config writes them, in one encoding.
+type Part struct {
+	Encoding
+	Modules []string
+}
+
+// Tower is an encoder of images beside the language model, which engines load
+// with it. Its weights are counted apart.
+type Tower struct {
+	Kind      string // model_type of vision_config, or the family of towers
+	Encoder   int    // parameters
+	Projector int    // parameters of what maps its output into the language model
 }

@@ -23,6 +23,8 @@ type modelEntry struct {
 	Source  string   `yaml:"source"`
 	Note    string   `yaml:"note"`
 	Weights string   `yaml:"weights"`
+	// Quantization is a second file that says how the weights are quantized.
+	Quantization string `yaml:"quantization"`
 }
 
 var modelIndex = sync.OnceValue(func() []modelEntry {
@@ -83,10 +85,18 @@ func (e modelEntry) load() (*Model, error) {
 		return nil, err
 	}
 	m.IDs, m.Source = e.IDs, e.Source
-	if e.Weights != "" {
+	switch {
+	case e.Weights != "":
 		m.Quantization, err = ParseWeightFormat(e.Weights)
+	case e.Quantization != "":
+		if data, err = fs.ReadFile(embedded, "data/configs/"+e.Quantization); err == nil {
+			m.Quantization, err = parseQuantConfig(data)
+		}
 	}
-	return m, err
+	if err != nil {
+		return nil, fmt.Errorf("reading built-in model %s: %w", e.Key, err)
+	}
+	return m, nil
 }
 
 // loadFolder reads config.json, and beside it hf_quant_config.json, in which

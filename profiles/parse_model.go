@@ -23,7 +23,7 @@ func ParseModel(name string, data []byte) (*Model, error) {
 }
 
 func parseModel(name string, root *config) (*Model, error) {
-	c, vision := textPart(root)
+	c := textPart(root)
 	kind := c.text(root.text("", "model_type"), "model_type")
 	if c.err == nil && root.err == nil && kind == "" {
 		c.refuse("model_type", "is missing; this is not a config.json of a language model")
@@ -36,10 +36,15 @@ func parseModel(name string, root *config) (*Model, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
-	c.defaults = fam.defaults
+	c.aliases, c.defaults = fam.aliases, fam.defaults
+	if c != root {
+		// A text part is written as what differs from its class.
+		c.defaults = merged(fam.nested, fam.defaults)
+	}
 
-	m := &Model{Name: name, Type: kind, Vision: vision, Source: "config.json"}
+	m := &Model{Name: name, Type: kind, Source: "config.json"}
 	readShared(m, c, root, fam)
+	m.Vision = readVision(root, m)
 	layers := c.width("num_hidden_layers")
 	if layers > maxLayers {
 		c.refuse("num_hidden_layers", "%d is more than %d", layers, maxLayers)
@@ -64,7 +69,9 @@ func checkScale(m *Model, c *config) {
 		width := float64(a.HeadDim + a.ValueDim)
 		parameters += float64(m.HiddenSize) * (float64(a.Heads+a.KVHeads)*width +
 			3*float64(x.Intermediate+x.SharedIntermediate) + 3*float64(x.Experts)*float64(x.ExpertIntermediate))
-		parameters += float64(a.QueryRank+a.LatentRank) * float64(a.Heads) * width
+		parameters += float64(a.QueryRank+a.LatentRank+a.OutputRank) * float64(a.Heads) * width
+		s := a.State
+		parameters += float64(m.HiddenSize+s.Columns+s.TimeRank) * 4 * (float64(s.Channels) + float64(s.Groups)*float64(s.GroupChannels) + float64(s.Heads)*float64(s.Rows))
 		cached += float64(a.KVHeads)*width + float64(a.LatentRank+a.RopeHeadDim+a.IndexDim)
 	}
 	if parameters > maxParameters {
@@ -75,16 +82,14 @@ func checkScale(m *Model, c *config) {
 	}
 }
 
-// textPart returns the object that describes the language model, and whether
-// there is a vision tower beside it.
-func textPart(root *config) (*config, bool) {
-	vision := root.fields["vision_config"] != nil
+// textPart returns the object that describes the language model.
+func textPart(root *config) *config {
 	for _, name := range []string{"text_config", "llm_config", "language_config"} {
 		if nested := root.object(name); nested != nil {
-			return nested, vision
+			return nested
 		}
 	}
-	return root, vision
+	return root
 }
 
 // readShared reads what all families say in the same words.
@@ -93,8 +98,10 @@ func readShared(m *Model, c, root *config, fam family) {
 		m.Architecture, _ = names[0].(string)
 	}
 	m.HiddenSize = c.width("hidden_size")
-	m.VocabSize = c.width("vocab_size")
-	m.Heads = c.width("num_attention_heads")
+	m.VocabSize = vocabulary(c, root)
+	if !fam.headless {
+		m.Heads = c.width("num_attention_heads")
+	}
 	if n, ok := c.count(1, maxTokens, "max_position_embeddings"); ok {
 		m.MaxPositions = n
 	} else {
@@ -104,12 +111,12 @@ func readShared(m *Model, c, root *config, fam family) {
 	// both do, since that is the object the text model is built from.
 	m.TiedEmbeddings = c.flag(root.flag(fam.tied, "tie_word_embeddings"), "tie_word_embeddings")
 	m.AttentionBias = fam.qkvBias || c.flag(false, "attention_bias", "qkv_bias", "use_qkv_bias")
-	m.OutputBias = !fam.qkvBias && fam.outputBias && c.flag(false, "attention_bias")
+	m.OutputBias = fam.outputAlways || !fam.qkvBias && fam.outputBias && c.flag(false, "attention_bias")
 	m.MLPBias = fam.mlpBias || c.flag(false, "mlp_bias")
 	m.QKNorm = fam.qkNorm || c.flag(false, "use_qk_norm")
-	m.Norms = fam.norms
-	m.NormEpsilon = c.number(1e-6, "rms_norm_eps", "layer_norm_epsilon", "norm_eps")
-	m.Activation = c.text("silu", "hidden_act", "hidden_activation")
+	m.Norms, m.OuterNorms, m.NormBias = fam.norms, 1, fam.normBias
+	m.NormEpsilon = c.number(1e-6, "rms_norm_eps", "layer_norm_epsilon", "norm_eps", "layer_norm_eps", "layernorm_epsilon")
+	m.Activation = c.text("silu", "hidden_act", "hidden_activation", "activation_function")
 	m.BOSToken = -1
 	if n, ok := c.count(0, maxTokens, "bos_token_id"); ok {
 		m.BOSToken = n
@@ -120,8 +127,24 @@ func readShared(m *Model, c, root *config, fam family) {
 	if len(m.EOSTokens) == 0 {
 		m.EOSTokens = readTokens(root)
 	}
+	m.MTPLayers, _ = c.count(0, maxLayers, "num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_modules")
 	readRope(m, c)
 	m.DType = readDType(c, root)
+	if fam.setup != nil {
+		fam.setup(m, c)
+	}
+}
+
+// vocabulary reads vocab_size; a wrapper may be alone in stating it.
+func vocabulary(c, root *config) int {
+	if c != root {
+		if _, _, ok := c.lookup("vocab_size"); !ok {
+			if n, ok := root.count(1, maxWidth, "vocab_size"); ok {
+				return n
+			}
+		}
+	}
+	return c.width("vocab_size")
 }
 
 // readTokens reads eos_token_id, which is a number or a list of them.

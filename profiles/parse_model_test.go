@@ -124,7 +124,8 @@ func TestRefusals(t *testing.T) {
 		{"absurd widths", map[string]any{"hidden_size": 1 << 24, "intermediate_size": 1 << 24}, "parameters, more than"},
 		{"absurd cache", map[string]any{"hidden_size": 1024, "num_attention_heads": 1 << 13, "head_dim": 1 << 15, "num_hidden_layers": 4}, "field num_key_value_heads: a token caches"},
 		{"absurd experts", map[string]any{"model_type": "mixtral", "num_local_experts": 1 << 24, "num_experts_per_tok": 1 << 24, "hidden_size": 1 << 12, "intermediate_size": 1 << 12}, "parameters, more than"},
-		{"nested", map[string]any{"text_config": map[string]any{"model_type": "llama"}}, "field text_config."},
+		{"nested", map[string]any{"text_config": map[string]any{"model_type": "llama", "hidden_size": -1}}, "field text_config.hidden_size: -1 is outside"},
+		{"nested and sparse", map[string]any{"text_config": map[string]any{"model_type": "qwen3"}}, "field text_config.hidden_size: is missing"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			m, err := ParseModel("test", testConfig(tc.config))
@@ -176,7 +177,7 @@ func TestFactsOfRealConfigs(t *testing.T) {
 				t.Fatal(err)
 			}
 			a := m.Layers[0].Attention
-			got := []any{len(m.Layers), a.Heads, a.KVHeads, a.HeadDim, m.MaxPositions, m.TiedEmbeddings, m.Vision, m.Quantization.Method, m.RopeScaling, m.Type}
+			got := []any{len(m.Layers), a.Heads, a.KVHeads, a.HeadDim, m.MaxPositions, m.TiedEmbeddings, m.Vision != nil, m.Quantization.Method, m.RopeScaling, m.Type}
 			want := []any{tc.layers, tc.heads, tc.kv, tc.dim, tc.context, tc.tied, tc.vision, tc.quantization, tc.rope, tc.typ}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Error(diff)
@@ -237,7 +238,7 @@ func TestKeysAndRepositoriesAreUnique(t *testing.T) {
 	}
 	used := map[string]bool{}
 	for _, e := range modelIndex() {
-		used[e.Config] = true
+		used[e.Config], used[e.Quantization] = true, true
 	}
 	files, err := fs.ReadDir(embedded, "data/configs")
 	if err != nil {

@@ -169,7 +169,7 @@ func TestLoadEngine(t *testing.T) {
 		"vllm@v0.20":    {0.90, false, "v0.20"},
 		"vllm@0.21.0":   {0.90, true, "0.21.0"},
 		"vllm@0.23":     {0.92, true, "0.23"},
-		"vllm":          {0.92, true, "0.26"},
+		"vllm":          {0.92, true, "0.27"},
 		"vllm@0.26.1rc": {0.92, true, "0.26.1rc"},
 	} {
 		e, err := LoadEngine(ref)
@@ -181,8 +181,8 @@ func TestLoadEngine(t *testing.T) {
 		"vlm":       `unknown engine "vlm", did you mean "vllm"?`,
 		"vllm@":     `version "" is not like`,
 		"vllm@new":  `version "new" is not like`,
-		"vllm@0.2":  "older than the data, which begins at vllm@0.9",
-		"vllm@0.27": "newer than the data, which ends at vllm@0.26",
+		"vllm@0.1":  "older than the data, which begins at vllm@0.2",
+		"vllm@0.28": "newer than the data, which ends at vllm@0.27",
 		"vllm@1":    "newer than the data",
 	} {
 		if _, err := LoadEngine(ref); err == nil || !strings.Contains(err.Error(), want) {
@@ -203,7 +203,7 @@ func TestLoadEngine(t *testing.T) {
 
 func TestParseWeightFormat(t *testing.T) {
 	q, err := ParseWeightFormat("INT4")
-	if diff := cmp.Diff(Quantization{Method: "int4", Bits: 4, GroupSize: 128}, q); err != nil || diff != "" {
+	if diff := cmp.Diff(Quantization{Encoding: Encoding{Method: "int4", Bits: 4, GroupSize: 128}}, q); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
 	if _, err := ParseWeightFormat("fp16x"); err == nil || !strings.Contains(err.Error(), `did you mean "fp16"?`) {

@@ -7,101 +7,140 @@ import (
 )
 
 // readQuantization reads quantization_config, which wrappers keep at the top
-// or inside the text part.
+// or inside the text part. compression_config is its older name.
 func readQuantization(root, text *config) Quantization {
-	q := root.object("quantization_config")
-	if q == nil && text != root {
-		q = text.object("quantization_config")
+	for _, c := range []*config{root, text} {
+		for _, name := range []string{"quantization_config", "compression_config"} {
+			if q := c.object(name); q != nil {
+				out := quantizationOf(q)
+				text.adopt(q)
+				return out
+			}
+		}
 	}
-	if q == nil {
-		return Quantization{}
-	}
-	out := quantizationOf(q)
-	text.adopt(q)
-	return out
+	return Quantization{}
 }
 
 // quantizationOf reads the dialects that checkpoints use. A method that is not
 // known is refused, since its bytes would be a guess.
 func quantizationOf(q *config) Quantization {
 	out := Quantization{Kept: kept(q)}
-	method := q.text("", "quant_method")
+	method := strings.ToLower(q.text("", "quant_method"))
 	algo := strings.ToLower(q.text("", "quant_algo"))
 	switch {
-	case method == "fp8", method == "fbgemm_fp8":
-		out.Method, out.Bits = "fp8", 8
-		if size, ok := q.list("weight_block_size"); ok && len(size) == 2 {
-			out.GroupSize, _ = integer(size[1])
-		}
-	case method == "awq", method == "gptq":
-		out.Method = method
-		out.Bits, _ = q.count(2, 8, "bits", "w_bit")
-		out.GroupSize, _ = q.count(-1, maxWidth, "group_size", "q_group_size")
-		out.GroupSize = max(0, out.GroupSize)
-		if out.Bits == 0 {
-			q.refuse("bits", "is missing")
-		}
+	case algo == "mixed_precision" && q.object("quantized_layers") != nil:
+		mixedPrecision(q, method, &out)
+	case method == "fp8" || method == "fbgemm_fp8":
+		out.Encoding = fp8Encoding(q)
+	case method == "awq" || method == "gptq" || method == "awq_marlin" || method == "gptq_marlin":
+		out.Encoding = integerEncoding(q, strings.TrimSuffix(method, "_marlin"))
+	case method == "auto-round" || method == "intel/auto-round":
+		out.Encoding = integerEncoding(q, "gptq")
 	case method == "mxfp4":
-		out.Method, out.Bits, out.GroupSize = "mxfp4", 4, 32
-	case strings.Contains(algo, "nvfp4"):
-		out.Method, out.Bits, out.GroupSize = "nvfp4", 4, 16
-	case strings.Contains(algo, "fp8"):
-		out.Method, out.Bits = "fp8", 8
-	case method == "compressed-tensors", method == "modelopt":
+		out.Encoding = Encoding{Method: "mxfp4", Bits: 4, GroupSize: 32}
+	case method == "bitsandbytes":
+		out.Encoding = bitsAndBytes(q)
+	case method == "quark":
+		quark(q, &out)
+	case method == "fp_quant" || method == "fpquant":
+		out.Encoding = namedEncoding(q, "forward_dtype", strings.ToLower(q.text("nvfp4", "forward_dtype")))
+	case q.object("config_groups") != nil:
 		compressedTensors(q, &out)
+	case algo != "":
+		out.Encoding = namedEncoding(q, "quant_algo", algo)
+		if size, ok := q.count(1, maxWidth, "group_size"); ok && out.GroupSize > 0 {
+			out.GroupSize = size
+		}
+	case method == "compressed-tensors" || method == "modelopt":
+		q.refuse("config_groups", "is missing")
 	default:
-		q.refuse("quant_method", "%q is not supported", method+algo)
+		q.refuse("quant_method", "%q is not supported", method)
 	}
 	return out
 }
 
-// compressedTensors reads config_groups: all groups must agree on the weights.
-func compressedTensors(q *config, out *Quantization) {
-	groups := q.object("config_groups")
-	if groups == nil || len(groups.fields) == 0 {
-		q.refuse("config_groups", "is missing")
-		return
-	}
-	seen := false
-	for name := range groups.fields {
-		group := groups.object(name)
-		if group == nil {
-			q.adopt(groups)
-			return
-		}
-		weights := group.object("weights")
-		if weights == nil {
-			q.refuse("config_groups", "%s has no weights", name)
-			return
-		}
-		bits := weights.width("num_bits")
-		size, _ := weights.count(0, maxWidth, "group_size")
-		method := weights.text("int", "type")
-		q.adopt(weights)
-		if seen && (bits != out.Bits || size != out.GroupSize) {
-			q.refuse("config_groups", "groups of different formats are not supported")
-			return
-		}
-		seen, out.Bits, out.GroupSize = true, bits, size
+// fp8Encoding reads weight_block_size, which is square in all known files.
+func fp8Encoding(q *config) Encoding {
+	e := Encoding{Method: "fp8", Bits: 8}
+	if size, ok := q.list("weight_block_size"); ok && len(size) == 2 {
+		rows, _ := integer(size[0])
+		columns, whole := integer(size[1])
 		switch {
-		case method == "float" && bits == 8:
-			out.Method = "fp8"
-		case method == "float" && bits == 4:
-			out.Method = "nvfp4"
-		case method == "int" && bits == 8:
-			out.Method = "int8"
-		case method == "int" && bits == 4:
-			out.Method = "int4"
+		case !whole || columns < 1:
+			q.refuse("weight_block_size", "expected two sizes, got %s", show(size))
+		case rows == 1 && columns == 32:
+			return Encoding{Method: "mxfp8", Bits: 8, GroupSize: 32}
 		default:
-			q.refuse("config_groups", "%s weights of %d bits are not supported", method, bits)
+			e.GroupSize = columns
 		}
 	}
+	return e
+}
+
+// integerEncoding reads AWQ and GPTQ: AWQ has zero points unless the file says
+// otherwise, GPTQ unless it is symmetric.
+func integerEncoding(q *config, method string) Encoding {
+	e := Encoding{Method: method}
+	e.Bits, _ = q.count(2, 8, "bits", "w_bit", "wbits")
+	e.GroupSize, _ = q.count(-1, maxWidth, "group_size", "q_group_size")
+	e.GroupSize = max(0, e.GroupSize)
+	if e.Bits == 0 {
+		q.refuse("bits", "is missing")
+	}
+	if method == "awq" {
+		e.ZeroPoints = q.flag(true, "zero_point")
+	} else {
+		e.ZeroPoints = !q.flag(true, "sym")
+	}
+	return e
+}
+
+func bitsAndBytes(q *config) Encoding {
+	switch {
+	case q.flag(false, "load_in_4bit", "_load_in_4bit"):
+		return Encoding{Method: "nf4", Bits: 4, GroupSize: 64, DoubleScale: q.flag(false, "bnb_4bit_use_double_quant")}
+	case q.flag(false, "load_in_8bit", "_load_in_8bit"):
+		return Encoding{Method: "int8", Bits: 8}
+	}
+	q.refuse("load_in_4bit", "is missing, and so is load_in_8bit")
+	return Encoding{}
+}
+
+// encodings are the names that ModelOptimizer and others give to formats.
+var encodings = map[string]Encoding{
+	"fp8":                                  {Method: "fp8", Bits: 8},
+	"fp8_per_channel_per_token":            {Method: "fp8", Bits: 8},
+	"fp8_pb_wo":                            {Method: "fp8", Bits: 8, GroupSize: 128},
+	"fp8_block_scales":                     {Method: "fp8", Bits: 8, GroupSize: 128},
+	"nvfp4":                                {Method: "nvfp4", Bits: 4, GroupSize: 16},
+	"nvfp4_awq":                            {Method: "nvfp4", Bits: 4, GroupSize: 16},
+	"w4a16_nvfp4":                          {Method: "nvfp4", Bits: 4, GroupSize: 16},
+	"w4a8_nvfp4_fp8":                       {Method: "nvfp4", Bits: 4, GroupSize: 16},
+	"mxfp4":                                {Method: "mxfp4", Bits: 4, GroupSize: 32},
+	"w4a8_mxfp4_fp8":                       {Method: "mxfp4", Bits: 4, GroupSize: 32},
+	"mxfp8":                                {Method: "mxfp8", Bits: 8, GroupSize: 32},
+	"w4a16_awq":                            {Method: "awq", Bits: 4, GroupSize: 128},
+	"int4_awq":                             {Method: "awq", Bits: 4, GroupSize: 128},
+	"w4a8_awq":                             {Method: "awq", Bits: 4, GroupSize: 128},
+	"w4a16":                                {Method: "int4", Bits: 4, GroupSize: 128},
+	"w8a16":                                {Method: "int8", Bits: 8},
+	"int8_sq":                              {Method: "int8", Bits: 8},
+	"w8a8_sq_per_channel":                  {Method: "int8", Bits: 8},
+	"w8a8_sq_per_channel_per_token_plugin": {Method: "int8", Bits: 8},
+}
+
+func namedEncoding(q *config, field, name string) Encoding {
+	e, ok := encodings[name]
+	if !ok {
+		q.refuse(field, "%q is not supported", name)
+	}
+	return e
 }
 
 // kept lists the modules that stay unquantized.
 func kept(q *config) []string {
 	var names []string
-	for _, field := range []string{"modules_to_not_convert", "ignore", "exclude_modules"} {
+	for _, field := range []string{"modules_to_not_convert", "llm_int8_skip_modules", "ignored_layers", "ignore", "exclude_modules", "exclude"} {
 		items, ok := q.list(field)
 		if !ok {
 			continue
@@ -115,7 +154,8 @@ func kept(q *config) []string {
 	return names
 }
 
-// parseQuantConfig reads ModelOptimizer's hf_quant_config.json.
+// parseQuantConfig reads ModelOptimizer's hf_quant_config.json, or the
+// quantization of another config.json.
 func parseQuantConfig(data []byte) (Quantization, error) {
 	root, err := decodeConfig(data)
 	if err != nil {
@@ -123,8 +163,13 @@ func parseQuantConfig(data []byte) (Quantization, error) {
 	}
 	q := root.object("quantization")
 	if q == nil {
-		root.refuse("quantization", "is missing")
-		return Quantization{}, root.err
+		text := textPart(root)
+		out := readQuantization(root, text)
+		root.adopt(text)
+		if out.Method == "" {
+			root.refuse("quantization", "is missing")
+		}
+		return out, root.err
 	}
 	out := quantizationOf(q)
 	root.adopt(q)
@@ -132,26 +177,30 @@ func parseQuantConfig(data []byte) (Quantization, error) {
 }
 
 // weightFormats are the names that --weight-dtype takes.
-var weightFormats = map[string]Quantization{
+var weightFormats = map[string]Encoding{
 	"bf16": {}, "fp16": {}, "fp32": {},
 	"fp8":       {Method: "fp8", Bits: 8},
+	"mxfp8":     {Method: "mxfp8", Bits: 8, GroupSize: 32},
 	"int8":      {Method: "int8", Bits: 8},
 	"int4":      {Method: "int4", Bits: 4, GroupSize: 128},
 	"int4-g128": {Method: "int4", Bits: 4, GroupSize: 128},
 	"int4-g32":  {Method: "int4", Bits: 4, GroupSize: 32},
-	"awq":       {Method: "awq", Bits: 4, GroupSize: 128},
+	"awq":       {Method: "awq", Bits: 4, GroupSize: 128, ZeroPoints: true},
 	"gptq":      {Method: "gptq", Bits: 4, GroupSize: 128},
 	"mxfp4":     {Method: "mxfp4", Bits: 4, GroupSize: 32},
 	"nvfp4":     {Method: "nvfp4", Bits: 4, GroupSize: 16},
+	"nf4":       {Method: "nf4", Bits: 4, GroupSize: 64},
 }
 
 // ParseWeightFormat reads a weight format: bf16, fp16 and fp32 (no
-// quantization), fp8, int8, int4 (groups of 128), awq, gptq, mxfp4, nvfp4.
+// quantization), fp8, mxfp8, int8, int4 (groups of 128), awq, gptq, mxfp4,
+// nvfp4, nf4 (bitsandbytes). It is quantization while loading, of all linear
+// layers: embeddings, head, routers and norms stay as they are.
 func ParseWeightFormat(name string) (Quantization, error) {
-	q, ok := weightFormats[strings.ToLower(name)]
+	e, ok := weightFormats[strings.ToLower(name)]
 	if !ok {
 		known := slices.Sorted(maps.Keys(weightFormats))
 		return Quantization{}, unknown("weight format", name, known, "expected one of "+strings.Join(known, ", "))
 	}
-	return q, nil
+	return Quantization{Encoding: e}, nil
 }

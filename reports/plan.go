@@ -66,7 +66,7 @@ func writeAnswer(b *strings.Builder, p *sizing.Plan) {
 // writeMemory writes the budget of one accelerator and what fits into it.
 func writeMemory(b *strings.Builder, p *sizing.Plan) {
 	m, in := p.Memory, p.Inputs
-	fmt.Fprintf(b, "\nMemory of one accelerator (TP %d, PP %d)\n", in.TensorParallel, in.PipelineParallel)
+	fmt.Fprintf(b, "\nMemory of one accelerator (%s)\n", overAccelerators(in))
 	t := Table{Indent: 2, Right: []bool{false, true}}
 	row := func(name string, bytes int64, note string) {
 		if bytes != 0 {
@@ -80,7 +80,9 @@ func writeMemory(b *strings.Builder, p *sizing.Plan) {
 	row("− weights", m.WeightsBytes, fmt.Sprintf("%s parameters in %s", billions(p.Model.Parameters), in.WeightDType))
 	row("− activation", m.ActivationBytes, "")
 	row("− non-torch", m.NonTorchBytes, "")
-	row("− CUDA graphs", m.CUDAGraphBytes, "")
+	if !m.GraphsOutside {
+		row("− CUDA graphs", m.CUDAGraphBytes, "")
+	}
 	row("− reserve", m.ReserveBytes, "")
 	note := fmt.Sprintf("%s blocks of %d, %s tokens", units.Count(m.KVCacheBlocks), in.BlockSize, units.Count(m.KVCacheTokens))
 	switch {
@@ -90,6 +92,9 @@ func writeMemory(b *strings.Builder, p *sizing.Plan) {
 		note = "missing"
 	}
 	row("= KV pool", m.KVCacheBytes, note)
+	if m.GraphsOutside {
+		row("CUDA graphs", m.CUDAGraphBytes, "beside the budget, in this version of the engine")
+	}
 	row("KV of one token", p.Model.KVBytesPerToken, in.KVDType+", all accelerators of a replica")
 	row("KV of one request", p.Model.KVBytesOfLongestRequest, fmt.Sprintf("of %s tokens, the longest", units.Count(int64(in.MaxModelLen))))
 	writeTable(b, t)
@@ -99,6 +104,18 @@ func writeMemory(b *strings.Builder, p *sizing.Plan) {
 	}
 }
 
+// overAccelerators words how a replica lies over accelerators.
+func overAccelerators(in sizing.Inputs) string {
+	text := fmt.Sprintf("TP %d, PP %d", in.TensorParallel, in.PipelineParallel)
+	if in.ExpertParallel > 1 {
+		text += fmt.Sprintf(", EP %d", in.ExpertParallel)
+	}
+	if in.DataParallel > 1 {
+		text += fmt.Sprintf(", DP %d", in.DataParallel)
+	}
+	return text
+}
+
 // writePerformance writes the times of one replica, and how far to trust them.
 func writePerformance(b *strings.Builder, p *sizing.Plan) {
 	q := p.Performance
@@ -106,7 +123,7 @@ func writePerformance(b *strings.Builder, p *sizing.Plan) {
 		return
 	}
 	fmt.Fprintf(b, "\nOne replica at %s requests/s (largest: %s, stopped by: %s)\n", units.Number(q.RPS), units.Number(q.MaxRPS), q.Bound)
-	t := Table{Indent: 2, Header: []string{"", "mean", "p50", "p99", "objective"}, Right: []bool{false, true, true, true, true}}
+	t := Table{Indent: 2, Header: []string{"", "mean", "80% within", "p50", "p99", "objective"}, Right: []bool{false, true, true, true, true, true}}
 	for _, r := range []struct {
 		name  string
 		times sizing.Quantiles
@@ -116,12 +133,18 @@ func writePerformance(b *strings.Builder, p *sizing.Plan) {
 		if r.bound > 0 {
 			bound = fmt.Sprintf("p%g ≤ %s", p.Inputs.SLO.Attainment*100, units.Seconds(r.bound))
 		}
-		t.Rows = append(t.Rows, []string{r.name, units.Seconds(r.times.Mean), units.Seconds(r.times.P50), units.Seconds(r.times.P99), bound})
+		t.Rows = append(t.Rows, []string{r.name, units.Seconds(r.times.Mean), within(r.times.Mean, q.Error), units.Seconds(r.times.P50), units.Seconds(r.times.P99), bound})
 	}
 	writeTable(b, t)
 	paragraph(b, "  ", fmt.Sprintf("Batch %s, prefill %s tokens/s, output %s tokens/s. A decode step reaches %.0f%% of its roofline limit; most of it is %s.",
 		units.Number(q.Batch), units.Number(q.PrefillTokensPS), units.Number(q.OutputTokensPS), q.RooflineFraction*100, q.DominantTerm))
-	paragraph(b, "  ", fmt.Sprintf("Times are a forecast: the step model is off by %.0f%% on average where it was not fitted.", q.Error.Relative*100))
+	paragraph(b, "  ", fmt.Sprintf("Times are a forecast. On measured runs that took no part in the fit the step model is off by %.0f%% in the middle, and 80%% of them lie within ×%.2f to ×%.2f of it; what queues is more uncertain.",
+		q.Error.Relative*100, q.Error.Low, q.Error.High))
+}
+
+// within is the interval about a mean in which 80 % of measured runs would lie.
+func within(mean float64, e sizing.ModelError) string {
+	return units.Seconds(mean*e.Low) + "–" + units.Seconds(mean*e.High)
 }
 
 // writeAssumptions lists the defaults with the flags that change them.

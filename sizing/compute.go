@@ -17,16 +17,17 @@ func Compute(r Request) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := newLayout(s.model, s.kv, s.inputs.TensorParallel, s.inputs.PipelineParallel, s.inputs.BlockSize)
+	l, err := s.newLayout()
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Schema: Schema, Memory: s.plannedMemory(), Assumptions: []Assumption{}, Warnings: []Warning{}}
+	s.raiseBlock(l)
+	p := &Plan{Schema: Schema, Memory: s.plannedMemory(l), Assumptions: []Assumption{}, Warnings: []Warning{}}
 	s.fitLength(&p.Memory, l)
 	p.Memory.fill(s, l)
 	m := s.warmMix(p.Memory, l)
 	s.inputs.InputTokens, s.inputs.OutputTokens, s.inputs.PrefixHitRate = tidy(m.input), tidy(m.output), tidy(m.hitRate())
-	p.Memory.MixSequences = mixSequences(p.Memory, l, m)
+	p.Memory.MixSequences = mixSequences(p.Memory, l, m) * float64(s.inputs.DataParallel)
 	p.Model = s.modelFacts()
 	p.Reasons = s.memoryReasons(p.Memory, l, m)
 	if len(p.Reasons) == 0 {
@@ -43,13 +44,21 @@ func Compute(r Request) (*Plan, error) {
 	return p, nil
 }
 
+// raiseBlock takes over the block size of a model whose states want larger ones.
+func (s *situation) raiseBlock(l layout) {
+	if l.blockSize != s.inputs.BlockSize {
+		s.warn("block-size", "%s keeps a state per sequence, for which the engine raises the block size from %d to %d tokens", s.model.Name, s.inputs.BlockSize, l.blockSize)
+		s.inputs.BlockSize = l.blockSize
+	}
+}
+
 // fitLength lowers a max_model_len that nobody asked for to what the pool
 // holds, as the user of an engine that refuses to start would.
 func (s *situation) fitLength(m *Memory, l layout) {
 	if s.lenGiven {
 		return
 	}
-	fits := l.longest(l.blocks(m.KVCacheBytes), s.inputs.MaxModelLen, s.inputs.MaxNumBatchedTokens)
+	fits := l.longest(m.KVCacheBlocks, s.inputs.MaxModelLen, s.inputs.MaxNumBatchedTokens)
 	if fits > 0 && fits < s.inputs.MaxModelLen {
 		s.warn("max-model-len", "one request of the model's %s tokens does not fit: start the engine with --max-model-len %d or less",
 			units.Count(int64(s.inputs.MaxModelLen)), fits)
@@ -63,22 +72,21 @@ func (s *situation) fitLength(m *Memory, l layout) {
 func (s *situation) warmMix(m Memory, l layout) mix {
 	w := s.workload
 	resident := 1.0
-	if w.Prefix.Groups > 0 {
+	if w.Prefix.Groups > 0 && m.KVCacheBlocks > 0 {
 		tokens := newLengths(w.Input, s.inputs.MaxModelLen).mean() + newLengths(w.Output, s.inputs.MaxModelLen).mean()
-		resident = prefixHits(w.Prefix, float64(m.KVCacheBlocks), l.average(tokens), l.average(float64(w.Prefix.Tokens)))
+		resident = prefixHits(w.Prefix, float64(m.KVCacheBlocks), l.average(tokens), l.prefix(float64(w.Prefix.Tokens)))
 	}
 	return newMix(w, s.inputs.BlockSize, resident, s.inputs.MaxModelLen)
 }
 
-// mixSequences is how many decoding sequences of the workload the pool holds on
+// mixSequences is how many decoding sequences of the workload one pool holds on
 // average: shared prefixes are held once per group.
 func mixSequences(m Memory, l layout, x mix) float64 {
 	blocks := float64(m.KVCacheBlocks)
 	own := l.average(x.context())
 	if x.cached > 0 {
-		prefix := l.average(x.cached)
-		blocks -= min(blocks/2, float64(x.groups)*prefix)
-		own -= prefix
+		blocks -= min(blocks/2, float64(x.groups)*l.prefix(x.cached))
+		own -= l.shared(x.cached)
 	}
 	return blocks / max(1, own)
 }
@@ -91,9 +99,7 @@ func (s *situation) modelFacts() ModelFacts {
 		KVBytesPerToken:         shape.KVBytesPerToken(s.model, s.kv, 1),
 		GrowingKVBytesPerToken:  shape.GrowingKVBytesPerToken(s.model, s.kv, 1),
 		KVBytesOfLongestRequest: shape.KVBytes(s.model, s.kv, 1, s.inputs.MaxModelLen),
-	}
-	for _, layer := range s.model.Layers {
-		f.StateBytesPerSequence += int64(layer.Attention.StateBytes)
+		StateBytesPerSequence:   shape.StateBytes(s.model, s.format.Base, 1),
 	}
 	return f
 }
@@ -102,14 +108,14 @@ func (s *situation) modelFacts() ModelFacts {
 func (s *situation) newReplica(m Memory, x mix) replica {
 	in := s.inputs
 	r := replica{
-		facts:    cost.NewFacts(s.model, s.format, s.kv, in.TensorParallel, in.PipelineParallel),
+		facts:    cost.NewFacts(s.model, s.format, s.kv, cost.Parallel{Tensor: in.TensorParallel, Pipeline: in.PipelineParallel, Expert: in.ExpertParallel, Data: in.DataParallel}),
 		device:   s.device,
 		mix:      x,
-		capacity: min(m.MixSequences, float64(in.MaxNumSeqs), float64(in.MaxNumBatchedTokens)),
-		kvBound:  m.MixSequences <= float64(in.MaxNumSeqs),
-		batched:  float64(in.MaxNumBatchedTokens),
+		capacity: min(m.MixSequences, float64(in.MaxNumSeqs*in.DataParallel), float64(in.MaxNumBatchedTokens*in.DataParallel)),
+		kvBound:  m.MixSequences <= float64(in.MaxNumSeqs*in.DataParallel),
+		batched:  float64(in.MaxNumBatchedTokens * in.DataParallel),
 	}
-	r.constants = cost.ConstantsFor(s.engine, s.device, r.facts.MoE)
+	r.constants = cost.ConstantsFor(s.engine, s.device, r.facts, s.calibration...)
 	return newReplica(r)
 }
 
@@ -179,7 +185,7 @@ func performance(r replica, l load, maxRate float64, bound string) *Performance 
 		DominantTerm:     s.decode.Bound(),
 		RooflineFraction: s.decode.Limit / s.decode.Seconds,
 		StepLimit:        s.decode.Limit,
-		Error:            ModelError{r.constants.Error, r.constants.Source},
+		Error:            modelError(r.constants),
 	}
 }
 

@@ -151,10 +151,10 @@ func TestBadInput(t *testing.T) {
 		{"no model", func(r *Request) { r.Scenario.Model = "" }, "--model is missing"},
 		{"unknown model", func(r *Request) { r.Scenario.Model = "lama-3.1-8b" }, `did you mean "llama-3.1-8b"?`},
 		{"unknown accelerator", func(r *Request) { r.Scenario.Accelerator = "h100-smx-80gb" }, `did you mean "h100-sxm-80gb"?`},
-		{"accelerator without a rate", func(r *Request) { r.Scenario.Accelerator = "rtx-3090-24gb" }, "no bf16 rate"},
+		{"accelerator without a rate", func(r *Request) { r.Scenario.Accelerator = "testdata/no-rate.yaml" }, "no bf16 rate"},
 		{"unknown engine", func(r *Request) { r.Scenario.Engine = "vlm" }, `did you mean "vllm"?`},
-		{"TP 3 of 32 heads", func(r *Request) { r.Scenario.Parallel.Tensor = 3 }, "--tp 3 does not divide the 32 attention heads of llama-3.1-8b; possible: 1, 2, 4, 8, 16"},
-		{"TP 5 of 40 heads", func(r *Request) { r.Scenario.Model, r.Scenario.Parallel.Tensor = "qwen3-14b", 5 }, "--tp 5 neither divides the 8 KV heads"},
+		{"TP 3 of 32 heads", func(r *Request) { r.Scenario.Parallel.Tensor = 3 }, "--tp 3 does not divide the 32 attention heads (num_attention_heads) and the 8 KV heads (num_key_value_heads; nor is it a multiple of them)"},
+		{"TP 5 of 40 heads", func(r *Request) { r.Scenario.Model, r.Scenario.Parallel.Tensor = "qwen3-14b", 5 }, "--tp 5 does not divide the 8 KV heads (num_key_value_heads; nor is it a multiple of them) and the MLP width 17408 (intermediate_size) and the padded vocabulary 151936 (vocab_size) of qwen3-14b; possible: 1, 2, 4, 8"},
 		{"PP beyond the layers", func(r *Request) { r.Scenario.Parallel.Pipeline = 33 }, "--pp 33 is outside 1 to the 32 layers"},
 		{"negative rate", func(r *Request) { r.Scenario.Workload.Arrival.RatePerS = -1 }, "rate -1/s is outside"},
 		{"utilization", func(r *Request) { r.GPUMemoryUtilization = 1.2 }, "--gpu-memory-utilization 1.2 is outside 0 to 1"},
@@ -355,11 +355,11 @@ func TestLatenciesGrowWithLoad(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, err := newLayout(s.model, s.kv, 1, 1, 16)
+		l, err := s.newLayout()
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := s.plannedMemory()
+		m := s.plannedMemory(l)
 		m.fill(s, l)
 		x := s.warmMix(m, l)
 		m.MixSequences = mixSequences(m, l, x)

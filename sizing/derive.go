@@ -52,7 +52,7 @@ func derive(s *situation, p *Plan, l layout, m mix) []Derivation {
 func (d *derivations) cache(s *situation, p *Plan) {
 	var all, growing, longest []string
 	latent, heads := false, false
-	for _, k := range layerKinds(s.model, s.kv, 1, 1) {
+	for _, k := range layerKinds(s.model, s.kv, 1, profiles.WindowsDrop) {
 		latent = latent || k.kind == profiles.LatentAttention
 		heads = heads || k.kind != profiles.LatentAttention
 		term := cacheTerm(k, s.kv)
@@ -100,48 +100,89 @@ func cacheTerm(k kvKind, d shape.DType) string {
 // capacity explains blocks, tokens and concurrency.
 func (d *derivations) capacity(s *situation, p *Plan, l layout, m mix) {
 	mem, in := p.Memory, p.Inputs
+	d.layout(s, l)
 	d.add("KV blocks", "pool ÷ (page × layers per group), in whole blocks",
-		fmt.Sprintf("max(0, ⌊%s ÷ (%s × %d)⌋)", units.Count(mem.KVCacheBytes), units.Count(l.pageBytes), l.groupSize),
+		fmt.Sprintf("max(0, ⌊%s ÷ (%s × %d)⌋)", units.Count(mem.KVCacheBytes), units.Count(l.pageBytes), l.stages[mem.Stage]/l.pageBytes),
 		float64(mem.KVCacheBlocks), "blocks", "vLLM v1/core/kv_cache_utils.py")
 	blocks, request := units.Count(mem.KVCacheBlocks), units.Count(l.perRequest(in.MaxModelLen, in.MaxNumBatchedTokens))
-	formula, text := "blocks ÷ groups × tokens per block", fmt.Sprintf("⌊%s ÷ %d⌋ × %d", blocks, len(l.groups), l.smallestBlock())
+	formula, text := "blocks ÷ groups × tokens per block", fmt.Sprintf("⌊%s ÷ %d⌋ × %d", blocks, len(l.groups), l.smallestBlock(in.MaxModelLen))
 	if s.engine.KVTokens == profiles.TokensByConcurrency {
 		formula, text = "longest requests at once × max_model_len", fmt.Sprintf("⌊%s ÷ %s × %s⌋", blocks, request, units.Count(int64(in.MaxModelLen)))
 	}
+	ranks := ""
+	if in.DataParallel > 1 {
+		formula, text = formula+" × data-parallel ranks", fmt.Sprintf("%s × %d", text, in.DataParallel)
+		ranks = fmt.Sprintf(" × %d", in.DataParallel)
+	}
 	d.add("KV tokens", formula, text, float64(mem.KVCacheTokens), "tokens", "as the engine logs them")
-	d.add("longest requests at once", "blocks ÷ blocks of one request of max_model_len", blocks+" ÷ "+request,
+	d.add("longest requests at once", "blocks ÷ blocks of one request of max_model_len"+dataFormula(in), blocks+" ÷ "+request+ranks,
 		mem.MaxConcurrency, "requests", "as the engine logs them")
 	d.add("prefix hit rate", "mean shared prompt tokens in whole blocks that stay cached ÷ mean prompt tokens",
 		figure(m.cached)+" ÷ "+figure(m.input), m.hitRate(), "", "workload: prefix")
 	d.add("mean context", "E[input] + E[output²] ÷ (2 × E[output])",
 		fmt.Sprintf("%s + %s ÷ (2 × %s)", figure(m.input), figure(m.outputSquare), figure(m.output)), m.context(), "tokens",
 		"long outputs are in flight for longer, half of one is there on average")
-	d.add("blocks of an average sequence", "sum over groups of min(context, window) ÷ tokens per block + half a block",
-		averageTerms(l, m.context()), l.average(m.context()), "blocks", "the block that is being filled is half full on average")
+	d.add("blocks of an average sequence", "sum over groups of min(context, window) ÷ tokens per block + half a block, and the blocks of states",
+		blockTerms(l, m.context(), " + 0.5"), l.average(m.context()), "blocks", "the block that is being filled is half full on average")
 	text = fmt.Sprintf("%s ÷ max(1, %s)", blocks, figure(l.average(m.context())))
 	if m.cached > 0 {
-		prefix := l.average(m.cached)
-		d.add("blocks of a shared prefix", "the same for the cached tokens", averageTerms(l, m.cached), prefix, "blocks", "workload: prefix")
+		prefix, shared := l.prefix(m.cached), l.shared(m.cached)
+		d.add("blocks of a shared prefix", "the same for the cached tokens, in whole blocks", blockTerms(l, m.cached, ""), prefix, "blocks", "workload: prefix")
 		text = fmt.Sprintf("(%s − min(%s ÷ 2, %s × %s)) ÷ max(1, %s − %s)", blocks, blocks,
-			units.Count(int64(m.groups)), figure(prefix), figure(l.average(m.context())), figure(prefix))
+			units.Count(int64(m.groups)), figure(prefix), figure(l.average(m.context())), figure(shared))
 	}
-	d.add("average requests at once", "(blocks − shared prefixes, once each) ÷ blocks of a sequence less its prefix", text,
+	d.add("average requests at once", "(blocks − shared prefixes, once each) ÷ blocks of a sequence less what it shares"+dataFormula(in), text+ranks,
 		mem.MixSequences, "requests", "workload: input, output, prefix")
 }
 
-// averageTerms is layout.average in numbers, with equal groups together.
-func averageTerms(l layout, tokens float64) string {
+// dataFormula is the factor of a replica whose data-parallel ranks have a pool
+// each.
+func dataFormula(in Inputs) string {
+	if in.DataParallel == 1 {
+		return ""
+	}
+	return " × data-parallel ranks"
+}
+
+// layout explains a block that was raised to hold a state.
+func (d *derivations) layout(s *situation, l layout) {
+	states := stateKinds(s.model, s.format.Base, s.inputs.TensorParallel)
+	switch {
+	case len(states) == 0:
+		return
+	case l.slotBlocks > 0:
+		d.note("blocks of a state's slot", "the states' pool holds a fixed share of the bytes, so that a request takes at least the blocks that come with its slot",
+			fmt.Sprintf("a state of %s per layer and accelerator, %s B of states for each B of tokens", bytesFigure(float64(states[0].bytes)), setting(s.engine.Pools.StateRatio)),
+			float64(l.slotBlocks), "blocks", s.engine.Source)
+		return
+	}
+	d.note("tokens of a block", "a block of attention is raised until its page holds the state of one sequence in one layer",
+		fmt.Sprintf("a state of %s per layer and accelerator; the rest of its page is padding", bytesFigure(float64(states[0].bytes))),
+		float64(l.blockSize), "tokens", "vLLM vllm/platforms/interface.py, _align_hybrid_block_size")
+}
+
+// blockTerms is the blocks that tokens take, in numbers, with equal groups
+// together; each group of attention adds more.
+func blockTerms(l layout, tokens float64, more string) string {
 	var terms []string
 	for i := 0; i < len(l.groups); {
 		g, n := l.groups[i], 0
 		for ; i < len(l.groups) && l.groups[i] == g; i++ {
 			n++
 		}
+		if g.kind == profiles.LinearAttention {
+			terms = append(terms, fmt.Sprintf("%d × %d", n, g.stateBlocks))
+			continue
+		}
 		held := figure(tokens)
 		if g.window > 0 {
 			held = fmt.Sprintf("min(%s, %s)", held, units.Count(int64(g.window)))
 		}
-		terms = append(terms, fmt.Sprintf("%d × (%s ÷ %d + 0.5)", n, held, g.blockTokens))
+		terms = append(terms, fmt.Sprintf("%d × (%s ÷ %d%s)", n, held, g.blockTokens, more))
 	}
-	return strings.Join(terms, " + ")
+	text := strings.Join(terms, " + ")
+	if l.slotBlocks > 0 {
+		text = fmt.Sprintf("max(%s, %s)", text, units.Count(l.slotBlocks))
+	}
+	return text
 }

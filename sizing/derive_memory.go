@@ -16,17 +16,33 @@ func (d *derivations) weights(s *situation, p *Plan) {
 			units.Count(c.Dense), units.Count(c.Experts), units.Count(c.Router+c.Small)),
 		float64(c.Total()), "parameters", "config.json")
 
-	w, t, pp := shape.Weights(s.model, s.format), s.inputs.TensorParallel, s.inputs.PipelineParallel
-	layers := fmt.Sprintf("(%s + %s) ÷ %d + %s ÷ min(%d, %d) + %s", bytesFigure(w.Split), bytesFigure(w.Experts), t,
-		bytesFigure(w.KV), t, w.KVHeads, bytesFigure(w.Copied))
-	formula := "(split layers + experts) ÷ TP + K and V projections ÷ min(TP, KV heads) + copied + (embeddings + head) ÷ TP"
-	text := fmt.Sprintf("%s + (%s + %s) ÷ %d", layers, bytesFigure(w.Embedding), bytesFigure(w.Head), t)
-	if pp > 1 {
-		formula = "((split layers + experts) ÷ TP + K and V projections ÷ min(TP, KV heads) + copied) × layers of a stage ÷ layers + max(embeddings, head) ÷ TP"
-		text = fmt.Sprintf("(%s) × ⌈%d ÷ %d⌉ ÷ %d + max(%s, %s) ÷ %d", layers, w.Layers, pp, w.Layers, bytesFigure(w.Embedding), bytesFigure(w.Head), t)
+	w, t, data := s.stageWeights(p.Memory.Stage), s.inputs.TensorParallel, s.inputs.DataParallel
+	experts, whole := "experts", shape.Weights(s.model, s.format).Experts
+	expertsText := bytesFigure(w.Experts)
+	if data > 1 && whole > 0 {
+		experts = "experts ÷ DP"
+		expertsText = fmt.Sprintf("%s ÷ %d", bytesFigure(w.Experts*float64(data)), data)
 	}
-	d.add("weights per accelerator", formula, text, float64(p.Memory.WeightsBytes), "B",
-		fmt.Sprintf("weight format %s: %s B per linear weight, %d B for the rest", s.format, setting(s.format.BytesPerWeight()), s.format.Base.Bytes()))
+	outer, outerText := "embeddings + head", bytesFigure(w.Embedding)+" + "+bytesFigure(w.Head)
+	if w.Vision > 0 {
+		outer += " + vision tower"
+		outerText += " + " + bytesFigure(w.Vision)
+	}
+	d.add("weights per accelerator",
+		"(split layers + "+experts+") ÷ TP + K and V projections ÷ min(TP, KV heads) + copied + ("+outer+") ÷ TP",
+		fmt.Sprintf("(%s + %s) ÷ %d + %s ÷ min(%d, %d) + %s + (%s) ÷ %d", bytesFigure(w.Split), expertsText, t,
+			bytesFigure(w.KV), t, w.KVHeads, bytesFigure(w.Copied), outerText, t),
+		float64(p.Memory.WeightsBytes), "B",
+		fmt.Sprintf("weight format %s: %s B per linear weight, %d B for the rest%s", s.format, setting(s.format.BytesPerWeight()), s.format.Base.Bytes(), s.stageName(p.Memory.Stage)))
+}
+
+// stageName says which stage of a pipeline a number is of.
+func (s *situation) stageName(stage int) string {
+	if s.inputs.PipelineParallel == 1 {
+		return ""
+	}
+	return fmt.Sprintf("; stage %d of %d with %d of %d layers, which has the fewest KV blocks",
+		stage+1, s.inputs.PipelineParallel, len(s.stageLayers(stage)), len(s.model.Layers))
 }
 
 // pool explains the budget of one accelerator.
@@ -41,9 +57,13 @@ func (d *derivations) pool(s *situation, p *Plan) {
 		d.note("KV pool per accelerator", "as given", "a setting", float64(m.KVCacheBytes), "B", "--kv-cache-memory")
 		return
 	case s.engine.Pool == profiles.PoolReserve:
-		d.reserve(s, m)
-		formula = "memory × fraction − reserve − weights"
-		text = fmt.Sprintf("%s × %s − %s − %s", total, share, reserve, weights)
+		formula = "(memory − non-torch) × share − weights"
+		text = fmt.Sprintf("(%s − %s) × %s − %s", total, other, share, weights)
+		if m.ReserveBytes > 0 {
+			d.reserve(s, m)
+			formula = "(memory − non-torch) × (share − reserve ÷ memory) − weights"
+			text = fmt.Sprintf("(%s − %s) × (%s − %s ÷ %s) − %s", total, other, share, reserve, total, weights)
+		}
 	case s.engine.Pool == profiles.PoolFree:
 		d.activation(s, m)
 		formula = "(memory − weights − activation − non-torch) × fraction"
@@ -62,20 +82,30 @@ func (d *derivations) pool(s *situation, p *Plan) {
 
 func (d *derivations) reserve(s *situation, m Memory) {
 	r, in := s.engine.Reserve, s.inputs
-	d.add("reserve", "base + bytes per batched token × max_num_batched_tokens + bytes per rank × ranks + graphs",
-		fmt.Sprintf("%s + %s × %s + %s × %d + %s", bytesFigure(float64(r.BaseBytes)), bytesFigure(float64(r.PerBatchedTokenBytes)),
-			units.Count(int64(in.MaxNumBatchedTokens)), bytesFigure(float64(r.PerRankBytes)), in.TensorParallel*in.PipelineParallel, bytesFigure(float64(r.GraphBytes))),
-		float64(m.ReserveBytes), "B", s.engine.Source)
+	formula := "base + bytes per batched token × max_num_batched_tokens + bytes per rank × ranks + bytes per sequence of a CUDA graph × largest batch"
+	text := fmt.Sprintf("%s + %s × %s + %s × %d + %s × %d", bytesFigure(float64(r.BaseBytes)), bytesFigure(float64(r.PerBatchedTokenBytes)),
+		units.Count(int64(in.MaxNumBatchedTokens)), bytesFigure(float64(r.PerRankBytes)), in.TensorParallel*in.PipelineParallel,
+		bytesFigure(float64(r.PerGraphSeqBytes)), s.engine.Limits(s.device).GraphSeqs)
+	if r.FloorBytes > 0 && s.device.MemoryBytes > r.FloorMemoryBytes {
+		formula = "the larger of the floor and " + formula
+		text = fmt.Sprintf("max(%s, %s)", bytesFigure(float64(r.FloorBytes)), text)
+	}
+	d.add("reserve", formula, text, float64(m.ReserveBytes), "B", s.engine.Source)
 }
 
 func (d *derivations) activation(s *situation, m Memory) {
-	a := s.engine.Activation
-	formula := "the larger of base + k × max_num_seqs × vocabulary, and the widest MLP over a step's tokens"
-	text := fmt.Sprintf("max(%s + %s B × %s × %s, %s)", bytesFigure(float64(a.BaseBytes)), setting(a.PerSequenceVocabBytes),
-		units.Count(int64(s.inputs.MaxNumSeqs)), units.Count(int64(s.model.VocabSize)), bytesFigure(s.mlpPeak()))
-	if s.mixtureOfExperts() && a.MoEBytes > 0 {
-		formula += "; more for experts"
-		text += " + " + bytesFigure(float64(a.MoEBytes))
+	a, t := s.engine.Activation, s.activation(m.Stage)
+	sampler := "0"
+	if s.samples(m.Stage) {
+		sampler = fmt.Sprintf("%s B × %s × %s", setting(a.PerSequenceVocabBytes), units.Count(int64(s.inputs.MaxNumSeqs)), units.Count(int64(s.model.VocabSize)))
+	}
+	formula := "base + the larger of k × max_num_seqs × vocabulary, and the widest MLP over a step's tokens"
+	text := fmt.Sprintf("%s + max(%s, %s × %s × 2 B)", bytesFigure(float64(a.BaseBytes)), sampler,
+		units.Count(int64(s.inputs.MaxNumBatchedTokens)), figure(s.mlpPerToken(s.stageLayers(m.Stage))))
+	if t.experts > 0 {
+		first, second := s.expertsPerToken(s.stageLayers(m.Stage))
+		formula += " + the experts' buffers over a step's tokens"
+		text += fmt.Sprintf(" + %s × (%s + %s) × 2 B", units.Count(int64(s.inputs.MaxNumBatchedTokens)), figure(first), figure(second))
 	}
 	d.add("activation peak", formula, text, float64(m.ActivationBytes), "B", s.engine.Source)
 }

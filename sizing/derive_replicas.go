@@ -18,8 +18,8 @@ func (d *derivations) replicas(p *Plan, r replica) {
 	switch {
 	case in.Count > 0:
 		name = "replicas"
-		d.add(name, "⌊accelerators ÷ (tensor × pipeline parallel)⌋",
-			fmt.Sprintf("⌊%d ÷ (%d × %d)⌋", in.Count, in.TensorParallel, in.PipelineParallel), float64(f.Replicas), name, "--count")
+		d.add(name, "⌊accelerators ÷ (tensor × pipeline × data parallel)⌋",
+			fmt.Sprintf("⌊%d ÷ (%d × %d × %d)⌋", in.Count, in.TensorParallel, in.PipelineParallel, in.DataParallel), float64(f.Replicas), name, "--count")
 	case in.RPS > 0:
 		d.add(name, "⌈rate ÷ (largest rate × target utilization)⌉", fmt.Sprintf("⌈%s/s ÷ (%s)⌉", figure(in.RPS), planned), needed, "replicas", "--rps")
 	case in.Concurrency > 0:

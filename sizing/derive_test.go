@@ -97,7 +97,21 @@ func TestDerivationsAreTrue(t *testing.T) {
 		"in flight": func(r *Request) {
 			r.Scenario.Workload.Arrival = profiles.Arrival{Process: profiles.Closed, Concurrency: 2000}
 		},
-		"eight at hand": func(r *Request) { r.Count = 8 },
+		"TP 2": func(r *Request) { r.Scenario.Parallel.Tensor = 2 },
+		"PP 3": func(r *Request) { r.Scenario.Parallel.Pipeline = 3 },
+		"data and experts": func(r *Request) {
+			r.Scenario.Model, r.Scenario.Parallel = "qwen3-30b-a3b", profiles.Parallel{Tensor: 2, Data: 4, Expert: 8}
+		},
+		"states": func(r *Request) { r.Scenario.Model, r.Scenario.Accelerator = "qwen3.5-27b", "h200-sxm-141gb" },
+		"states with prefixes, PP 2": func(r *Request) {
+			r.Scenario.Model, r.Scenario.Engine, r.Scenario.Parallel.Pipeline = "qwen3.5-27b", "vllm", 2
+		},
+		"share of SGLang":   func(r *Request) { r.Scenario.Engine, r.GPUMemoryUtilization = "sglang", 0.88 },
+		"states of SGLang":  func(r *Request) { r.Scenario.Model, r.Scenario.Engine = "qwen3.5-27b", "sglang" },
+		"ranks of TensorRT": func(r *Request) { r.Scenario.Engine, r.Scenario.Parallel.Tensor = "tensorrt-llm", 4 },
+		"given memory":      func(r *Request) { r.AcceleratorMemory = 75 << 30 },
+		"fp8":               func(r *Request) { r.WeightDType, r.KVDType = "fp8", "fp8" },
+		"eight at hand":     func(r *Request) { r.Count = 8 },
 		"clients beyond": func(r *Request) {
 			r.Count = 2
 			r.Scenario.Workload.Arrival = profiles.Arrival{Process: profiles.Closed, Concurrency: 3000}
@@ -106,9 +120,6 @@ func TestDerivationsAreTrue(t *testing.T) {
 		"pools":          func(r *Request) { r.Disaggregate, r.Spare, r.Scenario.Workload.Arrival = true, 1, rps(77) },
 		"pools, no load": func(r *Request) { r.Disaggregate = true },
 		"pools, PP 2":    func(r *Request) { r.Disaggregate, r.Scenario.Parallel.Pipeline = true, 2 },
-		"TP 2":           func(r *Request) { r.Scenario.Parallel.Tensor = 2 },
-		"PP 3":           func(r *Request) { r.Scenario.Parallel.Pipeline = 3 },
-		"fp8":            func(r *Request) { r.WeightDType, r.KVDType = "fp8", "fp8" },
 		"int4 on T4": func(r *Request) {
 			r.WeightDType, r.Scenario.Accelerator, r.Scenario.SLO = "int4", "t4-16gb", nil
 		},

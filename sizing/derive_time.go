@@ -3,23 +3,7 @@ package sizing
 import (
 	"fmt"
 	"math"
-
-	"github.com/llmctl/llmctl/sizing/cost"
 )
-
-// step explains a step without prefill at the planned load.
-func (d *derivations) step(s *situation, r replica, st state) {
-	c, step := r.constants, st.decode
-	memory := bytesFigure(step.Bytes) + " ÷ " + bandwidthFigure(s.device.BandwidthBytesPerS)
-	operations := fmt.Sprintf("%s ÷ %s + %s ÷ %s", operationsFigure(step.Operations-step.Attention), rateFigure(cost.Rate(s.device, r.facts.WeightBit)),
-		operationsFigure(step.Attention), rateFigure(cost.Rate(s.device, 16)))
-	d.add("decode step", "a × layers + e × bytes ÷ bandwidth + m × (products ÷ rate + attention ÷ 16-bit rate) + collectives",
-		fmt.Sprintf("%s × %d + %s × %s + %s × (%s) + %s", secondsFigure(c.PerLayerS), r.facts.Layers, setting(c.MemoryFactor), memory,
-			setting(c.ComputeFactor), operations, secondsFigure(step.Collective)),
-		step.Seconds, "s", fmt.Sprintf("constants: %s; typical error %.0f%%", c.Source, c.Error*100))
-	d.add("roofline limit of the decode step", "max(bytes ÷ bandwidth, products ÷ rate + attention ÷ 16-bit rate)",
-		fmt.Sprintf("max(%s, %s)", memory, operations), step.Limit, "s", s.device.Source)
-}
 
 // steps explains the mean step, which carries the prompts that arrive meanwhile.
 func (d *derivations) steps(r replica, st state) {

@@ -42,11 +42,12 @@ func newEvents(t testing.TB, r Request) events {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := newLayout(s.model, s.kv, s.inputs.TensorParallel, s.inputs.PipelineParallel, s.inputs.BlockSize)
+	l, err := s.newLayout()
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := s.plannedMemory()
+	m := s.plannedMemory(l)
+	s.raiseBlock(l)
 	s.fitLength(&m, l)
 	m.fill(s, l)
 	x := s.warmMix(m, l)

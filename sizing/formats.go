@@ -35,9 +35,6 @@ func (s *situation) resolveFormats(r Request) error {
 		s.assume("KV dtype", string(s.kv), "--kv-dtype")
 	}
 	s.inputs.WeightDType, s.inputs.KVDType = s.format.String(), string(s.kv)
-	if s.model.Vision {
-		s.warn("vision-tower", "the weights of %s's vision tower are not counted; they take 1 to 6%% of the language model's", s.model.Name)
-	}
 	return nil
 }
 

@@ -70,11 +70,11 @@ func TestE2EGrows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, err := newLayout(s.model, s.kv, 1, 1, 16)
+		l, err := s.newLayout()
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := s.plannedMemory()
+		m := s.plannedMemory(l)
 		m.fill(s, l)
 		x := s.warmMix(m, l)
 		m.MixSequences = mixSequences(m, l, x)

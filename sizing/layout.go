@@ -8,14 +8,19 @@ import (
 )
 
 // layout is how an engine cuts the pool into blocks, after vLLM's
-// v1/core/kv_cache_utils.py. Layers of one kind (full, or one window) form
-// groups of equal size that share block numbers: one block holds one page in
-// each layer of a group. With one kind there is one group.
+// v1/core/kv_cache_utils.py. Layers of one kind (full, one window, a fixed
+// state) form groups of equal size that share block numbers: one block holds one
+// page in each layer of a group. With one kind there is one group.
 type layout struct {
 	groups    []kvGroup
-	groupSize int64 // layers per group, the last group of a kind is padded
-	pageBytes int64 // one block of one layer, equal for all kinds
-	blockSize int
+	pageBytes int64   // one block of one layer, equal for all kinds
+	groupSize int64   // layers of a group on the pipeline stage whose blocks are largest
+	stages    []int64 // bytes of one block on each pipeline stage
+	blockSize int     // tokens of a block of the layers whose tokens cost most
+
+	// slotBlocks is how many blocks a request takes at least, where states lie in
+	// a pool of their own that grows with the other.
+	slotBlocks int64
 }
 
 // kvGroup is one group of layers of a kind.
@@ -23,147 +28,210 @@ type kvGroup struct {
 	kind        profiles.AttentionKind
 	window      int
 	blockTokens int // tokens per block: more where a token is cheaper
+	stateBlocks int // blocks per request of a fixed state
 }
 
-// kvKind counts the layers of one kind on one pipeline stage.
+// kvKind is the layers that cache alike. A layer that has attention beside a
+// state counts with both.
 type kvKind struct {
 	kind   profiles.AttentionKind
 	window int
-	bytes  int64 // per token and layer
+	bytes  int64 // per token and layer, or per sequence and layer for a state
 	layers int
+	at     []int              // the layers
 	like   profiles.Attention // one of the layers
 }
 
-// newLayout groups the layers of the fullest pipeline stage.
-func newLayout(m *profiles.Model, d shape.DType, tensor, pipeline, blockSize int) (layout, error) {
-	kinds := layerKinds(m, d, tensor, pipeline)
-	if len(kinds) == 0 {
-		return layout{}, fmt.Errorf("model %s has no layer that caches anything", m.Name)
+// newLayout groups the layers of the model for the engine.
+func (s *situation) newLayout() (layout, error) {
+	in := s.inputs
+	kinds := crossKinds(layerKinds(s.model, s.kv, in.TensorParallel, s.engine.Windows), s.model, s.kv, in.TensorParallel)
+	states := stateKinds(s.model, s.format.Base, in.TensorParallel)
+	l := layout{blockSize: in.BlockSize}
+	switch {
+	case len(kinds)+len(states) == 0:
+		return layout{}, fmt.Errorf("model %s has no layer that caches anything", s.model.Name)
+	case s.engine.Pools != profiles.EnginePools{} && len(kinds) > 0:
+		l.separate(s, kinds, states)
+		return l, nil
+	case len(states) == 0 && alike(kinds):
+		l.sizePages(kinds)
+		l.merge(s, kinds)
+		return l, nil
 	}
-	l := layout{blockSize: blockSize}
-	fewest, most := kinds[0].layers, kinds[0].layers
-	for _, k := range kinds {
-		fewest, most = min(fewest, k.layers), max(most, k.layers)
-		l.pageBytes = max(l.pageBytes, k.bytes*int64(blockSize))
+	l.fitStates(kinds, states)
+	l.sizePages(kinds)
+	for _, k := range states {
+		l.pageBytes = max(l.pageBytes, k.bytes)
 	}
-	size := fewest
-	if 2*most < 3*fewest {
-		size = most // padding every kind to the largest wastes less than more groups
-	}
-	l.groupSize = int64(size)
-	for _, k := range kinds {
-		tokens := l.pageBytes / k.bytes
-		if l.pageBytes%k.bytes != 0 {
-			return layout{}, fmt.Errorf("model %s mixes layers of %d and %d bytes per token, whose pages can not be made equal", m.Name, l.pageBytes/int64(blockSize), k.bytes)
-		}
-		for n := 0; n < k.layers; n += size {
-			l.groups = append(l.groups, kvGroup{k.kind, k.window, int(tokens)})
-		}
-	}
+	l.split(s, append(kinds, states...))
 	return l, nil
 }
 
 // layerKinds counts caching layers by kind, in order of appearance.
-func layerKinds(m *profiles.Model, d shape.DType, tensor, pipeline int) []kvKind {
+func layerKinds(m *profiles.Model, d shape.DType, tensor int, windows profiles.WindowRule) []kvKind {
 	var kinds []kvKind
-layers:
+	mixed := false
 	for _, layer := range m.Layers {
 		a := layer.Attention
-		bytes := shape.LayerKVBytes(a, d, tensor)
-		if bytes == 0 {
-			continue
-		}
-		for i := range kinds {
-			if k := &kinds[i]; k.kind == a.Kind && k.window == a.Window && k.bytes == bytes {
-				k.layers++
-				continue layers
-			}
-		}
-		kinds = append(kinds, kvKind{a.Kind, a.Window, bytes, 1, a})
+		mixed = mixed || a.Window == 0 && shape.LayerKVBytes(a, d, tensor) > 0
 	}
-	for i := range kinds {
-		kinds[i].layers = (kinds[i].layers + pipeline - 1) / pipeline
+	for i, layer := range m.Layers {
+		a := layer.Attention
+		if windows == profiles.WindowsKeep && mixed && a.Window > 0 {
+			a.Kind, a.Window = profiles.FullAttention, 0
+		}
+		kinds = count(kinds, kvKind{kind: a.Kind, window: a.Window, bytes: shape.LayerKVBytes(a, d, tensor), like: a}, i)
 	}
 	return kinds
 }
 
-// blocks is how many blocks a pool holds.
-func (l layout) blocks(pool int64) int64 {
-	if pool <= 0 {
-		return 0
-	}
-	return pool / l.pageBytes / l.groupSize
-}
-
-// perRequest is how many blocks a request of a length takes at its peak. A
-// window's blocks come and go, but during prefill a whole step's tokens are
-// held beside the window; a window rarely begins at a block's edge, hence + 1.
-func (l layout) perRequest(tokens, batchedTokens int) int64 {
-	var sum int64
-	for _, g := range l.groups {
-		held := tokens
-		extra := int64(0)
-		switch g.kind {
-		case profiles.SlidingAttention:
-			held = min(g.window-1+batchedTokens, tokens)
-			extra = 1
-		case profiles.ChunkedAttention:
-			held = min(g.window+batchedTokens, tokens)
-		}
-		sum += int64(ceilDiv(held, g.blockTokens)) + extra
-	}
-	return sum
-}
-
-// average is how many blocks a decoding sequence of a mean length holds, with
-// half a block per group for the one that is being filled.
-func (l layout) average(tokens float64) float64 {
-	sum := 0.0
-	for _, g := range l.groups {
-		held := tokens
-		if g.window > 0 {
-			held = min(held, float64(g.window))
-		}
-		sum += held/float64(g.blockTokens) + 0.5
-	}
-	return sum
-}
-
-// maxConcurrency is how many requests of a length fit at once.
-func (l layout) maxConcurrency(blocks int64, tokens, batchedTokens int) float64 {
-	return float64(blocks) / float64(l.perRequest(tokens, batchedTokens))
-}
-
-// tokens is what the engine logs as its cache's size in tokens. With several
-// kinds of layers it is neither pool ÷ bytes per token nor what fits.
-func (l layout) tokens(rule profiles.TokenRule, blocks int64, maxModelLen, batchedTokens int) int64 {
-	if rule == profiles.TokensByConcurrency {
-		return int64(l.maxConcurrency(blocks, maxModelLen, batchedTokens) * float64(maxModelLen))
-	}
-	return blocks / int64(len(l.groups)) * int64(l.smallestBlock())
-}
-
-// smallestBlock is the fewest tokens that a block of any group holds.
-func (l layout) smallestBlock() int {
-	smallest := l.groups[0].blockTokens
-	for _, g := range l.groups {
-		smallest = min(smallest, g.blockTokens)
-	}
-	return smallest
-}
-
-// longest is the longest request that fits alone, at most limit tokens.
-func (l layout) longest(blocks int64, limit, batchedTokens int) int {
-	low, high := 0, limit
-	for low < high {
-		middle := (low + high + 1) / 2
-		if l.perRequest(middle, batchedTokens) <= blocks {
-			low = middle
-		} else {
-			high = middle - 1
+// crossKinds adds the layers that attend to an image: a block has a page in each
+// of them too, although the tokens of a text leave nothing there.
+func crossKinds(kinds []kvKind, m *profiles.Model, d shape.DType, tensor int) []kvKind {
+	for i, layer := range m.Layers {
+		if a := layer.Attention; a.Kind == profiles.CrossAttention {
+			a.Kind = profiles.FullAttention
+			kinds = count(kinds, kvKind{kind: a.Kind, bytes: shape.LayerKVBytes(a, d, tensor), like: a}, i)
 		}
 	}
-	return low
+	return kinds
 }
 
-func ceilDiv(a, b int) int { return (a + b - 1) / b }
+// stateKinds counts the layers that keep a fixed state per sequence.
+func stateKinds(m *profiles.Model, d shape.DType, tensor int) []kvKind {
+	var kinds []kvKind
+	for i, layer := range m.Layers {
+		a := layer.Attention
+		kinds = count(kinds, kvKind{kind: profiles.LinearAttention, bytes: shape.LayerStateBytes(a, d, tensor), like: a}, i)
+	}
+	return kinds
+}
+
+// count adds a layer to the kind that it is of.
+func count(kinds []kvKind, k kvKind, layer int) []kvKind {
+	if k.bytes == 0 {
+		return kinds
+	}
+	for i := range kinds {
+		if have := &kinds[i]; have.kind == k.kind && have.window == k.window && have.bytes == k.bytes {
+			have.layers++
+			have.at = append(have.at, layer)
+			return kinds
+		}
+	}
+	k.layers, k.at = 1, []int{layer}
+	return append(kinds, k)
+}
+
+// alike reports whether all kinds remember the same tokens, so that one block
+// number serves all layers whatever their widths (vLLM: UniformTypeKVCacheSpecs).
+func alike(kinds []kvKind) bool {
+	for _, k := range kinds {
+		latent := k.kind == profiles.LatentAttention
+		if k.window != kinds[0].window || k.window > 0 && k.kind != kinds[0].kind || latent != (kinds[0].kind == profiles.LatentAttention) {
+			return false
+		}
+	}
+	return true
+}
+
+// fitStates raises the block of attention so that its page holds a whole state
+// (vLLM: "setting attention block size … to ensure that attention page size is
+// >= mamba page size"), in steps of the block size that was asked for.
+func (l *layout) fitStates(kinds, states []kvKind) {
+	if len(kinds) == 0 {
+		return
+	}
+	cheapest, state := kinds[0].bytes, int64(0)
+	for _, k := range kinds {
+		cheapest = min(cheapest, k.bytes)
+	}
+	for _, k := range states {
+		state = max(state, k.bytes)
+	}
+	step := int64(min(l.blockSize, 16))
+	if need := (state + step*cheapest - 1) / (step * cheapest) * step; int64(l.blockSize) < need {
+		l.blockSize = int(need)
+	}
+}
+
+// sizePages gives all kinds the page of the one whose tokens cost most.
+func (l *layout) sizePages(kinds []kvKind) {
+	for _, k := range kinds {
+		l.pageBytes = max(l.pageBytes, k.bytes*int64(l.blockSize))
+	}
+}
+
+// merge puts all layers into one group, each with a page of its own width.
+func (l *layout) merge(s *situation, kinds []kvKind) {
+	l.groups = []kvGroup{{kind: kinds[0].kind, window: kinds[0].window, blockTokens: l.blockSize}}
+	l.stages = make([]int64, s.inputs.PipelineParallel)
+	for _, k := range kinds {
+		for _, layer := range k.at {
+			l.stages[s.stageOf(layer)] += k.bytes * int64(l.blockSize)
+		}
+	}
+	if len(kinds) > 1 {
+		l.pageBytes = 0
+		for _, bytes := range l.stages {
+			l.pageBytes = max(l.pageBytes, bytes)
+		}
+	}
+	l.groupSize = l.largestBlock() / l.pageBytes
+}
+
+// split makes groups of as many layers as the rarest kind has, or as the most
+// frequent one where that is less than half as many again: padding it wastes
+// less than more groups. A group takes every n-th layer of its kind, which
+// spreads it over the stages of a pipeline.
+func (l *layout) split(s *situation, kinds []kvKind) {
+	fewest, most := kinds[0].layers, kinds[0].layers
+	for _, k := range kinds {
+		fewest, most = min(fewest, k.layers), max(most, k.layers)
+	}
+	size := fewest
+	if 2*most < 3*fewest {
+		size = most
+	}
+	largest := make([]int64, s.inputs.PipelineParallel) // layers of any group on each stage
+	for _, k := range kinds {
+		n := ceilDiv(k.layers, size)
+		for g := range n {
+			l.groups = append(l.groups, l.groupOf(s.engine, k))
+			on := make([]int64, len(largest))
+			for i := g; i < k.layers; i += n {
+				on[s.stageOf(k.at[i])]++
+			}
+			for stage := range on {
+				largest[stage] = max(largest[stage], on[stage])
+			}
+		}
+	}
+	if len(largest) == 1 {
+		largest[0] = int64(size) // the last group of a kind is padded
+	}
+	for _, layers := range largest {
+		l.groupSize = max(l.groupSize, layers)
+		l.stages = append(l.stages, layers*l.pageBytes)
+	}
+}
+
+// groupOf sizes the blocks of a kind: as many whole blocks as fit into the
+// common page, the rest of which is padding.
+func (l *layout) groupOf(e *profiles.Engine, k kvKind) kvGroup {
+	if k.kind == profiles.LinearAttention {
+		return kvGroup{kind: k.kind, stateBlocks: e.StateBlocks}
+	}
+	blocks := l.pageBytes / (k.bytes * int64(l.blockSize))
+	return kvGroup{kind: k.kind, window: k.window, blockTokens: l.blockSize * int(max(1, blocks))}
+}
+
+// largestBlock is the bytes of a block on the stage where it is largest.
+func (l layout) largestBlock() int64 {
+	largest := int64(0)
+	for _, bytes := range l.stages {
+		largest = max(largest, bytes)
+	}
+	return largest
+}

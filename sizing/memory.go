@@ -4,95 +4,108 @@ import (
 	"math"
 
 	"github.com/llmctl/llmctl/profiles"
-	"github.com/llmctl/llmctl/sizing/shape"
 )
 
-// plannedMemory is the budget of the accelerator that has least left, by the
-// engine's rule.
-func (s *situation) plannedMemory() Memory {
+// PlanMemory computes the memory of a request alone: the pool of the worker that
+// has least, its blocks and tokens, and the concurrency of the longest requests
+// as engines log it. Its errors are Compute's; a pool that is not positive means
+// that the model does not fit, by so many bytes.
+func PlanMemory(r Request) (Memory, error) {
+	s := &situation{}
+	for _, step := range []func(Request) error{s.resolveHardware, s.resolveParallel, s.resolveFormats, s.resolveLimits} {
+		if err := step(r); err != nil {
+			return Memory{}, err
+		}
+	}
+	l, err := s.newLayout()
+	if err != nil {
+		return Memory{}, err
+	}
+	m := s.plannedMemory(l)
+	s.fitLength(&m, l)
+	m.fill(s, l)
+	return m, nil
+}
+
+// plannedMemory is the budget of the accelerator that decides: that of the
+// pipeline stage whose pool holds the fewest blocks.
+func (s *situation) plannedMemory(l layout) Memory {
+	first := s.stageMemory(0, l)
+	least := first
+	for stage := 1; stage < s.inputs.PipelineParallel; stage++ {
+		m := s.stageMemory(stage, l)
+		fewer := m.KVCacheBlocks < least.KVCacheBlocks
+		if fewer || m.KVCacheBlocks == least.KVCacheBlocks && m.KVCacheBytes < least.KVCacheBytes {
+			least = m
+		}
+	}
+	if least.Stage > 0 {
+		least.FirstStageBytes = first.KVCacheBytes
+	}
+	return least
+}
+
+// stageMemory is the budget of one accelerator of a stage, by the engine's rule.
+func (s *situation) stageMemory(stage int, l layout) Memory {
 	in := s.inputs
 	m := Memory{
+		Stage:        stage,
 		TotalBytes:   s.device.MemoryBytes,
-		WeightsBytes: shape.Weights(s.model, s.format).PerRank(in.TensorParallel, in.PipelineParallel),
+		WeightsBytes: s.stageWeights(stage).PerRank(in.TensorParallel, 1),
 	}
 	if s.kvGiven > 0 {
 		m.KVCacheBytes, m.Given = s.kvGiven, true
-		return m
+	} else {
+		s.budget(&m)
 	}
-	total := float64(m.TotalBytes)
-	switch s.engine.Pool {
-	case profiles.PoolReserve:
-		r := s.engine.Reserve
-		m.ReserveBytes = r.BaseBytes + r.PerBatchedTokenBytes*int64(in.MaxNumBatchedTokens) +
-			r.PerRankBytes*int64(in.TensorParallel*in.PipelineParallel) + r.GraphBytes
-		m.KVCacheBytes = int64(total*in.GPUMemoryUtilization) - m.ReserveBytes - m.WeightsBytes
-		m.ErrorBytes = r.ErrorBytes
-		return m
-	case profiles.PoolFree:
-		s.overheads(&m)
-		free := m.TotalBytes - m.WeightsBytes - m.ActivationBytes - m.NonTorchBytes
-		m.KVCacheBytes = int64(float64(free) * in.GPUMemoryUtilization)
-	default:
-		s.overheads(&m)
-		m.KVCacheBytes = int64(total*in.GPUMemoryUtilization) - m.WeightsBytes - m.ActivationBytes - m.NonTorchBytes
-		if s.engine.CUDAGraph.InBudget {
-			m.KVCacheBytes -= m.CUDAGraphBytes
-		}
-	}
+	m.KVCacheBlocks = l.blocksOn(stage, m.KVCacheBytes)
 	return m
 }
 
-// overheads fills in what engines allocate beside weights and cache. The
-// activation peak does not shrink with tensor parallelism where the sampler's
-// logits make it, since those are gathered on every rank.
-func (s *situation) overheads(m *Memory) {
+// budget finds the pool of a stage.
+func (s *situation) budget(m *Memory) {
 	in, e := s.inputs, s.engine
-	sampler := float64(e.Activation.BaseBytes) + e.Activation.PerSequenceVocabBytes*float64(in.MaxNumSeqs)*float64(s.model.VocabSize)
-	peak := max(sampler, s.mlpPeak())
-	if s.mixtureOfExperts() {
-		peak += float64(e.Activation.MoEBytes)
-	}
-	m.ActivationBytes = int64(peak)
-	switch {
-	case in.TensorParallel > 1:
-		m.NonTorchBytes = e.NonTorch.TensorBytes
-	case in.PipelineParallel > 1:
-		m.NonTorchBytes = e.NonTorch.PipelineBytes
-	default:
-		m.NonTorchBytes = e.NonTorch.SingleBytes
-	}
-	m.CUDAGraphBytes = e.CUDAGraph.Bytes
-	errors := float64(e.Activation.ErrorBytes)
-	if e.CUDAGraph.InBudget {
-		errors = math.Hypot(errors, float64(e.CUDAGraph.ErrorBytes))
-	}
-	m.ErrorBytes = int64(errors)
-}
-
-// mlpPeak is the intermediate values of the widest dense MLP over one step's
-// tokens: gate, up and their product, and three of the hidden width, in 16 bit.
-func (s *situation) mlpPeak() float64 {
-	widest := 0
-	for _, layer := range s.model.Layers {
-		widest = max(widest, layer.MLP.Intermediate)
-	}
-	perToken := 3*float64(widest)/float64(s.inputs.TensorParallel) + 3*float64(s.model.HiddenSize)
-	return float64(s.inputs.MaxNumBatchedTokens) * perToken * 2
-}
-
-func (s *situation) mixtureOfExperts() bool {
-	for _, layer := range s.model.Layers {
-		if layer.MLP.Experts > 0 {
-			return true
+	total := float64(m.TotalBytes)
+	m.NonTorchBytes = e.NonTorch.OutsideBytes(s.device, in.TensorParallel, in.PipelineParallel, in.DataParallel)
+	if e.Pool == profiles.PoolReserve {
+		m.ErrorBytes = e.Reserve.ErrorBytes
+		if !s.shareGiven {
+			m.ReserveBytes = s.reserve()
 		}
+		m.KVCacheBytes = int64(float64(m.TotalBytes-m.NonTorchBytes)*(in.GPUMemoryUtilization-float64(m.ReserveBytes)/total)) - m.WeightsBytes
+		return
 	}
-	return false
+	m.ActivationBytes = int64(s.activation(m.Stage).peak(float64(e.Activation.BaseBytes)))
+	m.CUDAGraphBytes, m.GraphsOutside = e.CUDAGraph.Bytes, !e.CUDAGraph.InBudget && e.CUDAGraph.Bytes > 0
+	m.ErrorBytes = e.Activation.ErrorBytes
+	taken := m.WeightsBytes + m.ActivationBytes + m.NonTorchBytes
+	if e.Pool == profiles.PoolFree {
+		m.KVCacheBytes = int64(float64(m.TotalBytes-taken) * in.GPUMemoryUtilization)
+		return
+	}
+	if e.CUDAGraph.InBudget {
+		m.ErrorBytes = int64(math.Hypot(float64(m.ErrorBytes), float64(e.CUDAGraph.ErrorBytes)))
+		taken += m.CUDAGraphBytes
+	}
+	m.KVCacheBytes = int64(total*in.GPUMemoryUtilization) - taken
 }
 
-// fill computes blocks, tokens and concurrency of the pool.
+// reserve is what an engine keeps free where nobody gives a share of the memory.
+func (s *situation) reserve() int64 {
+	in, r := s.inputs, s.engine.Reserve
+	bytes := r.BaseBytes + r.PerBatchedTokenBytes*int64(in.MaxNumBatchedTokens) +
+		r.PerRankBytes*int64(in.TensorParallel*in.PipelineParallel) + r.PerGraphSeqBytes*int64(s.engine.Limits(s.device).GraphSeqs)
+	if s.device.MemoryBytes > r.FloorMemoryBytes {
+		bytes = max(bytes, r.FloorBytes)
+	}
+	return bytes
+}
+
+// fill computes tokens and concurrency of a replica. With data parallelism each
+// of its ranks has a pool of its own.
 func (m *Memory) fill(s *situation, l layout) {
 	in := s.inputs
-	m.KVCacheBlocks = l.blocks(m.KVCacheBytes)
-	m.KVCacheTokens = l.tokens(s.engine.KVTokens, m.KVCacheBlocks, in.MaxModelLen, in.MaxNumBatchedTokens)
-	m.MaxConcurrency = l.maxConcurrency(m.KVCacheBlocks, in.MaxModelLen, in.MaxNumBatchedTokens)
+	ranks := int64(in.DataParallel)
+	m.KVCacheTokens = l.tokens(s.engine.KVTokens, m.KVCacheBlocks, in.MaxModelLen, in.MaxNumBatchedTokens) * ranks
+	m.MaxConcurrency = l.maxConcurrency(m.KVCacheBlocks, in.MaxModelLen, in.MaxNumBatchedTokens) * float64(ranks)
 }

@@ -27,6 +27,8 @@ type Inputs struct {
 	Engine                string  `json:"engine"`
 	TensorParallel        int     `json:"tensor_parallel"`
 	PipelineParallel      int     `json:"pipeline_parallel"`
+	ExpertParallel        int     `json:"expert_parallel,omitempty"` // ranks that divide the experts whole; 0 when their width is divided
+	DataParallel          int     `json:"data_parallel"`             // ranks with attention and a pool of their own
 	WeightDType           string  `json:"weight_dtype"`
 	KVDType               string  `json:"kv_dtype"`
 	RPS                   float64 `json:"rps,omitempty"`
@@ -72,14 +74,17 @@ type ModelFacts struct {
 // Memory is the budget of one accelerator; tokens and concurrency are those of
 // a replica, as the engine logs them.
 type Memory struct {
+	Stage           int     `json:"pipeline_stage,omitempty"` // from 0: the one with the fewest blocks
 	TotalBytes      int64   `json:"total_bytes"`
 	WeightsBytes    int64   `json:"weights_bytes"`
 	ActivationBytes int64   `json:"activation_bytes,omitempty"`
 	NonTorchBytes   int64   `json:"non_torch_bytes,omitempty"`
 	CUDAGraphBytes  int64   `json:"cuda_graph_bytes,omitempty"`
+	GraphsOutside   bool    `json:"cuda_graph_outside_budget,omitempty"` // graphs are captured beside the budget, not taken from it
 	ReserveBytes    int64   `json:"reserve_bytes,omitempty"`
-	KVCacheBytes    int64   `json:"kv_cache_bytes"`                 // negative: so much is missing
-	ErrorBytes      int64   `json:"kv_cache_error_bytes,omitempty"` // typical distance of the pool from engine logs
+	KVCacheBytes    int64   `json:"kv_cache_bytes"`                       // negative: so much is missing
+	ErrorBytes      int64   `json:"kv_cache_error_bytes,omitempty"`       // typical distance of the pool from engine logs
+	FirstStageBytes int64   `json:"first_stage_kv_cache_bytes,omitempty"` // pool of a pipeline's first stage, where another one decides
 	KVCacheBlocks   int64   `json:"kv_cache_blocks"`
 	KVCacheTokens   int64   `json:"kv_cache_tokens"`
 	MaxConcurrency  float64 `json:"max_concurrency"` // requests of max_model_len
@@ -109,13 +114,6 @@ type Quantiles struct {
 	Mean float64 `json:"mean"`
 	P50  float64 `json:"p50"`
 	P99  float64 `json:"p99"`
-}
-
-// ModelError is how far off the step model was on runs that it was not fitted
-// to: the mean absolute error relative to the measured time.
-type ModelError struct {
-	Relative float64 `json:"relative"`
-	Source   string  `json:"source"`
 }
 
 // Fleet is what to buy. The prices of a million tokens each divide the whole bill

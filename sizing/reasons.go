@@ -16,10 +16,10 @@ func (s *situation) memoryReasons(m Memory, l layout, x mix) []string {
 	}
 	need := l.perRequest(in.MaxModelLen, in.MaxNumBatchedTokens)
 	if need > m.KVCacheBlocks || m.KVCacheBlocks == 0 {
-		missing := (need - m.KVCacheBlocks) * l.pageBytes * l.groupSize
+		missing := (need - m.KVCacheBlocks) * l.largestBlock()
 		fits := l.longest(m.KVCacheBlocks, in.MaxModelLen, in.MaxNumBatchedTokens)
 		return []string{fmt.Sprintf("one request of max_model_len %d needs %s of KV cache on each accelerator, the pool has %s: %s are missing; the longest that fits is %d tokens",
-			in.MaxModelLen, units.Bytes(need*l.pageBytes*l.groupSize), units.Bytes(m.KVCacheBytes), units.Bytes(missing), fits)}
+			in.MaxModelLen, units.Bytes(need*l.largestBlock()), units.Bytes(m.KVCacheBytes), units.Bytes(missing), fits)}
 	}
 	if long := x.longest + x.longOut; !s.lenGiven && float64(in.MaxModelLen) < min(long, float64(s.model.MaxPositions)) {
 		return []string{fmt.Sprintf("the pool of %s holds requests of %d tokens, but the workload's longest percent has %s and more",
@@ -73,11 +73,11 @@ func (s *situation) nearest(r Request) []string {
 		if err != nil {
 			return false
 		}
-		l, err := newLayout(t.model, t.kv, t.inputs.TensorParallel, t.inputs.PipelineParallel, t.inputs.BlockSize)
+		l, err := t.newLayout()
 		if err != nil {
 			return false
 		}
-		m := t.plannedMemory()
+		m := t.plannedMemory(l)
 		t.fitLength(&m, l)
 		m.fill(t, l)
 		x := t.warmMix(m, l)

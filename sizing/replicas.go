@@ -24,8 +24,8 @@ func (s *situation) resolveReplicas(r Request) error {
 	per := in.accelerators()
 	replicas := r.Count / per
 	if replicas < 1 {
-		return fmt.Errorf("--count %d is fewer than the %d accelerators of one replica (tensor parallel %d × pipeline parallel %d)",
-			r.Count, per, in.TensorParallel, in.PipelineParallel)
+		return fmt.Errorf("--count %d is fewer than the %d accelerators of one replica (tensor %d × pipeline %d × data parallel %d)",
+			r.Count, per, in.TensorParallel, in.PipelineParallel, in.DataParallel)
 	}
 	if r.Spare >= replicas {
 		return fmt.Errorf("--spare %d leaves none of the %d replicas that %d accelerators are", r.Spare, replicas, r.Count)
@@ -37,7 +37,7 @@ func (s *situation) resolveReplicas(r Request) error {
 }
 
 // accelerators is how many one replica takes.
-func (in Inputs) accelerators() int { return in.TensorParallel * in.PipelineParallel }
+func (in Inputs) accelerators() int { return in.TensorParallel * in.PipelineParallel * in.DataParallel }
 
 // loaded reports whether a load was said.
 func (in Inputs) loaded() bool { return in.RPS > 0 || in.Concurrency > 0 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/llmctl/llmctl/internal/units"
 	"github.com/llmctl/llmctl/profiles"
+	"github.com/llmctl/llmctl/sizing/cost"
 	"github.com/llmctl/llmctl/sizing/shape"
 )
 
@@ -32,12 +33,14 @@ type Request struct {
 	MaxModelLen          int     // tokens
 	MaxNumSeqs           int
 	MaxNumBatchedTokens  int
-	KVCacheMemory        int64   // bytes per accelerator: skips the memory model
-	TargetUtilization    float64 // 0..1
-	Count                int     // accelerators at hand; as many as it takes when 0
-	Spare                int     // replicas that may fail while the load is still carried
-	Disaggregate         bool    // size prefill and decode pools too
-	TransferBandwidth    float64 // bytes per second and accelerator, for the caches between them
+	KVCacheMemory        int64        // bytes per accelerator: skips the memory model
+	AcceleratorMemory    int64        // bytes, instead of what the accelerator's data says
+	TargetUtilization    float64      // 0..1
+	Calibration          []cost.Entry // constants that go before the built-in ones
+	Count                int          // accelerators at hand; as many as it takes when 0
+	Spare                int          // replicas that may fail while the load is still carried
+	Disaggregate         bool         // size prefill and decode pools too
+	TransferBandwidth    float64      // bytes per second and accelerator, for the caches between them
 }
 
 // situation is a request with every default filled in and every name loaded.
@@ -56,6 +59,11 @@ type situation struct {
 	kvGiven   int64
 	bandwidth float64 // between pools; 0 when there are none
 
+	calibration []cost.Entry
+	bounds      []int // first layer of each pipeline stage
+
+	shareGiven bool // the user gave a share of the memory
+
 	inputs      Inputs
 	assumptions []Assumption
 	warnings    []Warning
@@ -72,9 +80,9 @@ func (s *situation) warn(code, format string, args ...any) {
 // resolve loads what the request names and fills in the defaults. Its errors
 // are bad input: they name the field and the value.
 func resolve(r Request) (*situation, error) {
-	s := &situation{}
+	s := &situation{calibration: r.Calibration}
 	for _, step := range []func(Request) error{
-		s.resolveHardware, s.resolveParallel, s.resolveFormats, s.resolveLimits, s.resolveWorkload, s.resolveReplicas, s.resolvePools, s.resolveSLO, s.resolvePrice,
+		s.resolveHardware, s.resolveRates, s.resolveParallel, s.resolveFormats, s.resolveLimits, s.resolveWorkload, s.resolveReplicas, s.resolvePools, s.resolveSLO, s.resolvePrice,
 	} {
 		if err := step(r); err != nil {
 			return nil, err
@@ -98,8 +106,8 @@ func (s *situation) resolveHardware(r Request) (err error) {
 	if s.device, err = profiles.LoadAccelerator(accelerator); err != nil {
 		return err
 	}
-	if s.device.BF16FlopsPerS == 0 {
-		return fmt.Errorf("accelerator %s has no bf16 rate in the data, which a forecast needs", s.device.Name)
+	if err := s.overrideMemory(r.AcceleratorMemory); err != nil {
+		return err
 	}
 	if engine == "" {
 		engine = profiles.DefaultEngine
@@ -114,22 +122,32 @@ func (s *situation) resolveHardware(r Request) (err error) {
 	return nil
 }
 
+// resolveRates checks what times are computed from, which memory does without.
+func (s *situation) resolveRates(Request) error {
+	if s.device.BF16FlopsPerS == 0 {
+		return fmt.Errorf("accelerator %s has no bf16 rate in the data, which a forecast needs", s.device.Name)
+	}
+	return nil
+}
+
 func (s *situation) resolveParallel(r Request) error {
 	p := r.Scenario.Parallel
 	if err := p.Validate(); err != nil {
 		return err
 	}
-	if p.Expert > 1 || p.Data > 1 {
-		return fmt.Errorf("expert parallel %d and data parallel %d are not planned: replicas stand for data parallelism", p.Expert, p.Data)
-	}
-	s.inputs.TensorParallel, s.inputs.PipelineParallel = max(1, p.Tensor), max(1, p.Pipeline)
+	in := &s.inputs
+	in.TensorParallel, in.PipelineParallel, in.DataParallel, in.ExpertParallel = max(1, p.Tensor), max(1, p.Pipeline), max(1, p.Data), p.Expert
 	if p.Tensor == 0 {
 		s.assume("tensor parallel", "1", "--tp")
 	}
 	if p.Pipeline == 0 {
 		s.assume("pipeline parallel", "1", "--pp")
 	}
-	return checkParallel(s.model, s.inputs.TensorParallel, s.inputs.PipelineParallel)
+	if err := checkParallel(s.model, in.TensorParallel, in.PipelineParallel); err != nil {
+		return err
+	}
+	s.bounds = stageBounds(len(s.model.Layers), in.PipelineParallel)
+	return checkRanks(s.model, *in)
 }
 
 func (s *situation) resolveLimits(r Request) error {
@@ -154,7 +172,7 @@ func (s *situation) resolveLimits(r Request) error {
 	}{
 		{"--block-size", r.BlockSize, 1 << 20, s.engine.BlockSize, &in.BlockSize, "block size", false},
 		{"--max-num-seqs", r.MaxNumSeqs, 1 << 20, defaults.MaxSeqs, &in.MaxNumSeqs, "max_num_seqs", false},
-		{"--max-num-batched-tokens", r.MaxNumBatchedTokens, 1 << 24, defaults.MaxBatchedTokens, &in.MaxNumBatchedTokens, "max_num_batched_tokens", false},
+		{"--max-num-batched-tokens", r.MaxNumBatchedTokens, 1 << 24, defaults.MaxBatchedTokens, &in.MaxNumBatchedTokens, "max_num_batched_tokens", true},
 		{"--max-model-len", r.MaxModelLen, 1 << 31, s.model.MaxPositions, &in.MaxModelLen, "max_model_len", true},
 	} {
 		if f.value < 0 || f.value > f.limit {
@@ -167,10 +185,15 @@ func (s *situation) resolveLimits(r Request) error {
 			}
 		}
 	}
+	if r.MaxNumBatchedTokens == 0 {
+		in.MaxNumBatchedTokens = s.engine.BatchedTokens(s.device, in.MaxModelLen)
+		s.assume("max_num_batched_tokens", fmt.Sprint(in.MaxNumBatchedTokens), "--max-num-batched-tokens")
+	}
 	if r.MaxModelLen > s.model.MaxPositions {
 		return fmt.Errorf("--max-model-len %d is above the %d positions of %s", r.MaxModelLen, s.model.MaxPositions, s.model.Name)
 	}
 	s.lenGiven, s.kvGiven = r.MaxModelLen > 0, r.KVCacheMemory
+	s.shareGiven = r.GPUMemoryUtilization > 0
 	in.GPUMemoryUtilization, in.TargetUtilization = r.GPUMemoryUtilization, r.TargetUtilization
 	if r.GPUMemoryUtilization == 0 {
 		in.GPUMemoryUtilization = s.engine.Utilization

@@ -6,19 +6,19 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/llmctl/llmctl/internal/iostreams"
-	"github.com/llmctl/llmctl/internal/units"
 	"github.com/llmctl/llmctl/reports"
 	"github.com/llmctl/llmctl/sizing"
 )
 
 func newSize(s *iostreams.IO) *cobra.Command {
 	var (
-		scenario      scenarioFlags
-		output        outputFlag
-		request       sizing.Request
-		kvCacheMemory string
-		explain       bool
-		fleet         fleetFlags
+		scenario    scenarioFlags
+		output      outputFlag
+		request     sizing.Request
+		sizes       memoryFlags
+		calibration string
+		explain     bool
+		fleet       fleetFlags
 	)
 	cmd := &cobra.Command{
 		Use:   "size",
@@ -38,14 +38,15 @@ each number was reached.`,
 			if sc.Model == "" {
 				return usagef("--model is missing, expected a name such as llama-3.1-8b (see llmctl profiles models) or a config.json")
 			}
-			if err := checkNumbers(cmd, request, kvCacheMemory); err != nil {
+			if err := checkNumbers(cmd, request); err != nil {
 				return usage(err)
 			}
 			request.Scenario = sc
-			if kvCacheMemory != "" {
-				if request.KVCacheMemory, err = units.ParseBytes(kvCacheMemory); err != nil {
-					return usagef("--kv-cache-memory: %w", err)
-				}
+			if err := sizes.apply(cmd, &request); err != nil {
+				return usage(err)
+			}
+			if request.Calibration, err = readCalibration(calibration); err != nil {
+				return usage(err)
 			}
 			if err := fleet.apply(cmd, &request); err != nil {
 				return err
@@ -61,7 +62,7 @@ each number was reached.`,
 			return err
 		},
 	}
-	scenario.add(cmd, "model", "accelerator", "engine", "tp", "pp", "workload", "isl", "osl", "prefix",
+	scenario.add(cmd, "model", "accelerator", "engine", "tp", "pp", "ep", "dp", "workload", "isl", "osl", "prefix",
 		"rps", "concurrency", "slo", "price")
 	output.add(cmd)
 	fleet.add(cmd, &request)
@@ -73,15 +74,16 @@ each number was reached.`,
 	countVar(flags, &request.MaxModelLen, "max-model-len", "tokens of prompt and output together (default: the model's window)")
 	countVar(flags, &request.MaxNumSeqs, "max-num-seqs", "requests running at once (default: the engine's)")
 	countVar(flags, &request.MaxNumBatchedTokens, "max-num-batched-tokens", "token budget of one step (default: the engine's)")
-	flags.StringVar(&kvCacheMemory, "kv-cache-memory", "", "take this pool per accelerator, e.g. 58GiB, and skip the memory model")
+	sizes.add(cmd)
 	flags.Float64Var(&request.TargetUtilization, "target-utilization", 0, "share of a replica's largest rate to load it with (default 0.8)")
+	flags.StringVar(&calibration, "calibration", "", "a file of llmctl calibrate, whose constants of the step model go before the built-in ones")
 	flags.BoolVar(&explain, "explain", false, "show how each number was reached")
 	return cmd
 }
 
 // checkNumbers refuses what was said and makes no sense; Compute takes a zero
 // for "not said".
-func checkNumbers(cmd *cobra.Command, r sizing.Request, kvCacheMemory string) error {
+func checkNumbers(cmd *cobra.Command, r sizing.Request) error {
 	for _, n := range []struct {
 		flag  string
 		value float64
@@ -91,9 +93,6 @@ func checkNumbers(cmd *cobra.Command, r sizing.Request, kvCacheMemory string) er
 		if cmd.Flags().Changed(n.flag) && !(n.value >= 0.01) {
 			return fmt.Errorf("--%s %s must be at least 0.01", n.flag, cmd.Flags().Lookup(n.flag).Value)
 		}
-	}
-	if cmd.Flags().Changed("kv-cache-memory") && kvCacheMemory == "" {
-		return fmt.Errorf("--kv-cache-memory is empty, expected a size such as 58GiB")
 	}
 	return nil
 }

@@ -1,83 +1,75 @@
 package cost
 
-import (
-	"bytes"
-	_ "embed"
-	"fmt"
-	"strings"
-	"sync"
+import "strings"
 
-	"go.yaml.in/yaml/v3"
-
-	"github.com/llmctl/llmctl/profiles"
-)
-
-// Constants are the engine's part of a step's time.
+// Constants are the engine's part of a step's time. Seconds are fixed costs,
+// factors are the time of a kind of work over its ideal.
 type Constants struct {
-	PerLayerS     float64 // fixed seconds per layer
-	MemoryFactor  float64 // time of memory traffic over its ideal
-	ComputeFactor float64 // time of operations over their ideal
-	Error         float64 // mean absolute relative error on what took no part in the fit
-	Source        string
+	StepS     float64 // per step
+	LayerS    float64 // per layer
+	LatentS   float64 // more per layer with latent attention
+	ExpertS   float64 // more per layer with routed experts
+	PromptS   float64 // more per layer of a step that carries prompts
+	SequenceS float64 // per sequence that samples a token
+	LatencyS  float64 // per round of a collective
+
+	MemoryFactor        float64 // shared weights and cache
+	ExpertMemoryFactor  float64 // weights of routed experts
+	ComputeFactor       float64 // products and attention
+	ExpertComputeFactor float64 // products of routed experts
+	LinkFactor          float64 // bytes of collectives
+
+	Error  Error
+	Source string
 }
 
-type constantsEntry struct {
-	Engine        string  `yaml:"engine"`
-	Family        string  `yaml:"family"`
-	MoE           bool    `yaml:"moe"`
-	PerLayerUS    float64 `yaml:"per_layer_us"`
-	MemoryFactor  float64 `yaml:"memory_factor"`
-	ComputeFactor float64 `yaml:"compute_factor"`
-	Error         float64 `yaml:"error"`
-	Source        string  `yaml:"source"`
+// Error is how far off the model was on measured points that took no part in
+// the fit: the median distance relative to the measurement, and the interval
+// that held 80 % of them, as factors on a predicted time.
+type Error struct {
+	Relative  float64 `yaml:"median"`
+	Low, High float64
 }
 
-//go:embed constants.yaml
-var constantsFile []byte
+// Terms is the number of fitted constants.
+const Terms = 12
 
-var constantsTable = sync.OnceValue(func() []constantsEntry {
-	var table []constantsEntry
-	decoder := yaml.NewDecoder(bytes.NewReader(constantsFile))
-	decoder.KnownFields(true)
-	if err := decoder.Decode(&table); err != nil {
-		panic(fmt.Sprintf("embedded constants.yaml: %v", err))
-	}
-	return table
-})
-
-// families are the accelerator generations, by the start of the key.
-var families = []struct{ prefix, family string }{
-	{"h100", "hopper"}, {"h200", "hopper"}, {"h20-", "hopper"}, {"h800", "hopper"},
-	{"b200", "blackwell"}, {"b300", "blackwell"}, {"gb200", "blackwell"}, {"gb300", "blackwell"},
-	{"rtx-pro-6000", "blackwell"}, {"rtx-5090", "blackwell"},
-	{"a100", "ampere"}, {"a30", "ampere"}, {"a40", "ampere"}, {"a10g", "ampere"}, {"rtx-a6000", "ampere"}, {"rtx-3090", "ampere"},
-	{"l4", "ada"}, {"rtx-4090", "ada"}, {"mi3", "cdna3"},
+// TermNames are the keys of the constants in files, in the order of Vector. Those
+// in µs hold microseconds; the others are factors.
+var TermNames = [Terms]string{
+	"step_us", "layer_us", "latent_layer_us", "expert_layer_us", "prompt_layer_us", "sequence_us", "exchange_us",
+	"memory_factor", "expert_memory_factor", "compute_factor", "expert_compute_factor", "link_factor",
 }
 
-// Family is the generation of an accelerator, empty when it is not known.
-func Family(accelerator string) string {
-	for _, f := range families {
-		if strings.HasPrefix(accelerator, f.prefix) {
-			return f.family
-		}
-	}
-	return ""
+// term points at a constant by its place in TermNames.
+func (c *Constants) term(i int) *float64 {
+	return [Terms]*float64{
+		&c.StepS, &c.LayerS, &c.LatentS, &c.ExpertS, &c.PromptS, &c.SequenceS, &c.LatencyS,
+		&c.MemoryFactor, &c.ExpertMemoryFactor, &c.ComputeFactor, &c.ExpertComputeFactor, &c.LinkFactor,
+	}[i]
 }
 
-// ConstantsFor returns the constants for an engine on an accelerator. llmctl's
-// own modeled engine imitates vLLM.
-func ConstantsFor(e *profiles.Engine, a *profiles.Accelerator, moe bool) Constants {
-	engine, family := e.Name, Family(a.Name)
-	if engine == "llmctl" {
-		engine = "vllm"
+// Vector is the constants in the order and the units of TermNames.
+func (c Constants) Vector() [Terms]float64 {
+	var v [Terms]float64
+	for i := range v {
+		v[i] = *c.term(i) / unit(i)
 	}
-	for _, entry := range constantsTable() {
-		if entry.MoE == moe && (entry.Engine == "" || entry.Engine == engine) && (entry.Family == "" || entry.Family == family) {
-			return Constants{
-				PerLayerS: entry.PerLayerUS * 1e-6, MemoryFactor: entry.MemoryFactor,
-				ComputeFactor: entry.ComputeFactor, Error: entry.Error, Source: entry.Source,
-			}
-		}
+	return v
+}
+
+// FromVector is the inverse of Vector.
+func FromVector(v [Terms]float64) Constants {
+	var c Constants
+	for i := range v {
+		*c.term(i) = v[i] * unit(i)
 	}
-	panic("constants.yaml has no entry that matches everything")
+	return c
+}
+
+func unit(term int) float64 {
+	if strings.HasSuffix(TermNames[term], "_us") {
+		return 1e-6
+	}
+	return 1
 }

@@ -3,15 +3,23 @@
 // StepTime, so that a prediction and a modeled measurement differ only in what
 // happens between steps.
 //
-// The model has three constants per engine, accelerator family and kind of
-// model (dense, or mixture of experts):
+// A step takes
 //
-//	time = per_layer · layers                                   launches, synchronisation, scheduling
-//	     + memory_factor  · bytes moved  / (bandwidth · ranks)  weights touched and KV read
-//	     + compute_factor · operations   / (peak rate · ranks)  matrix products and attention
-//	     + collective                                           bytes of tensor parallelism over the link
+//	fixed        per step, per layer and kind of layer, per sequence; more per layer when prompts are in it
+//	+ √(memory² + compute²)
+//	    memory   factor · bytes of weights and cache + another factor · bytes of experts touched, over the bandwidth
+//	    compute  factor · operations + another factor · operations of experts, over the peak rate
+//	+ collectives  latency · rounds + factor · bytes exchanged, over the link
 //
-// The roofline limit is the same with no fixed cost and both factors 1, and the
-// larger of memory and compute alone. It is shown as a limit, never as a
-// forecast.
+// with constants per engine, accelerator family and kind of model (dense, or
+// mixture of experts), fitted by package fit from published measurements. Where a
+// model was measured itself, its own constants are taken. Each set comes with its
+// error on measurements that took no part in the fit.
+//
+// The roofline limit is the larger of memory and compute with all factors 1 and
+// no fixed cost. It is shown as a limit, never as a forecast.
+//
+// Reading order: facts.go (what a model moves and computes), step.go,
+// collectives.go, closed.go (the steady state of a closed loop), constants.go,
+// table.go and calibration.go (where constants come from).
 package cost

@@ -5,26 +5,38 @@ import (
 	"github.com/llmctl/llmctl/sizing/shape"
 )
 
+// Parallel is how a replica is spread over accelerators. Tensor × Pipeline ×
+// Data of them serve one batch: data-parallel ranks each hold the attention
+// weights and a part of the sequences, and share the experts. Expert says that
+// experts are divided whole instead of by width, over all tensor × data ranks of
+// a stage; the bytes of a rank are the same either way. Zero means 1.
+type Parallel struct{ Tensor, Pipeline, Expert, Data int }
+
 // Facts are what a step's time depends on, of one model in one format spread
-// over Tensor × Pipeline accelerators. Bytes are those of one tensor rank.
+// over accelerators. Bytes, parameters and widths are those of one rank of a
+// stage, summed over the stages.
 type Facts struct {
-	Layers    int
-	Hidden    int
-	Tensor    int
-	Pipeline  int
-	MoE       bool
-	WeightBit int // bits of the linear layers' weights that the matrix units compute in
+	Layers       int
+	ExpertLayers int // layers with routed experts
+	LatentLayers int // layers with latent attention (MLA)
+	Hidden       int
+	Tensor       int
+	Pipeline     int
+	Data         int
+	MoE          bool
+	WeightBit    int // bits of the linear layers' weights that the matrix units compute in
 
 	SharedBytes float64 // weights that every step reads: all but embeddings and routed experts
 	ExpertBytes float64 // all routed experts
 	Experts     int     // per layer
 	PerToken    int     // experts that a token visits
 
-	LayerParameters float64 // parameters that every token is multiplied with, without the head, on one rank
-	HeadParameters  float64 // parameters of the output projection, once per sequence, on one rank
+	LayerParameters  float64 // parameters that every token is multiplied with, without experts and head
+	ExpertParameters float64 // parameters of the routed experts that one token visits
+	HeadParameters   float64 // parameters of the output projection, once per sequence
 
 	KV         []KVKind
-	HeadsWidth float64 // sum over layers of heads × (head width + value width), on one rank
+	HeadsWidth float64 // sum over layers of heads × (head width + value width)
 }
 
 // KVKind is what the layers of one window cache per token on one rank.
@@ -34,30 +46,45 @@ type KVKind struct {
 }
 
 // NewFacts derives the facts from a model.
-func NewFacts(m *profiles.Model, f shape.Format, kv shape.DType, tensor, pipeline int) Facts {
-	tensor, pipeline = max(1, tensor), max(1, pipeline)
-	p, w := shape.CountParameters(m), shape.Weights(m, f)
-	t := float64(tensor)
+func NewFacts(m *profiles.Model, f shape.Format, kv shape.DType, p Parallel) Facts {
+	p = Parallel{max(1, p.Tensor), max(1, p.Pipeline), max(1, p.Expert), max(1, p.Data)}
 	facts := Facts{
-		Layers: len(m.Layers), Hidden: m.HiddenSize, Tensor: tensor, Pipeline: pipeline,
-		WeightBit:      computeBits(f),
-		SharedBytes:    (w.Total() - w.Embedding - w.Experts) / t,
-		ExpertBytes:    w.Experts / t,
-		HeadParameters: float64(p.Embedding) / t,
+		Layers: len(m.Layers), Hidden: m.HiddenSize, Tensor: p.Tensor, Pipeline: p.Pipeline, Data: p.Data,
+		WeightBit: computeBits(f),
 	}
-	if m.TiedEmbeddings {
-		facts.SharedBytes += w.Embedding / t // the head reads them
-	}
-	facts.LayerParameters = float64(p.Multiplied())/t - facts.HeadParameters
+	facts.weigh(m, f)
 	for _, layer := range m.Layers {
 		a := layer.Attention
 		if layer.MLP.Experts > 0 {
 			facts.MoE, facts.Experts, facts.PerToken = true, layer.MLP.Experts, layer.MLP.ExpertsPerToken
+			facts.ExpertLayers++
 		}
-		facts.addKV(float64(shape.LayerKVBytes(a, kv, tensor)), a.Window)
-		facts.HeadsWidth += float64(a.Heads*(a.HeadDim+a.ValueDim)) / t
+		if a.Kind == profiles.LatentAttention {
+			facts.LatentLayers++
+		}
+		facts.addKV(float64(shape.LayerKVBytes(a, kv, p.Tensor)), a.Window)
+		facts.HeadsWidth += float64(a.Heads*(a.HeadDim+a.ValueDim)) / float64(p.Tensor)
 	}
 	return facts
+}
+
+// weigh fills in bytes and parameters of one rank. Latent compressions and the
+// like are whole on every rank; K and V projections are copied when there are
+// more ranks than KV heads; experts are divided over data ranks too.
+func (f *Facts) weigh(m *profiles.Model, format shape.Format) {
+	p, w := shape.CountParameters(m), shape.Weights(m, format)
+	t, sharers := float64(f.Tensor), float64(f.Tensor*f.Data)
+	copies := max(1, t/float64(w.KVHeads))
+	head := w.Head
+	if m.TiedEmbeddings {
+		head = w.Embedding
+	}
+	f.SharedBytes = (w.Split+w.KV*copies+head)/t + w.Copied
+	f.ExpertBytes = w.Experts / sharers
+	f.HeadParameters = float64(p.Embedding) / t
+	f.ExpertParameters = float64(p.Visited) / sharers
+	divided := float64(p.Multiplied()-p.Visited-p.Embedding-p.Latent) + float64(p.KV)*(copies-1)
+	f.LayerParameters = divided/t + float64(p.Latent)
 }
 
 func (f *Facts) addKV(bytes float64, window int) {
@@ -88,15 +115,29 @@ func (f Facts) KVBytes(context float64) float64 {
 
 // attended is how many tokens of the context a new token attends to, as a mean
 // over the layers weighted by what they cache.
-func (f Facts) attended(context float64) float64 {
-	total := 0.0
+func (f *Facts) attended(context float64) float64 {
+	total, held := 0.0, 0.0
 	for _, k := range f.KV {
 		total += k.BytesPerToken
+		if k.Window > 0 {
+			held += k.BytesPerToken * min(context, float64(k.Window))
+		} else {
+			held += k.BytesPerToken * context
+		}
 	}
 	if total == 0 {
 		return 0
 	}
-	return f.KVBytes(context) / total
+	return held / total
+}
+
+// touched is the share of the routed experts that a step of n tokens reads, if
+// routing is uniform and independent: 1 − (1 − k/E)^n.
+func (f *Facts) touched(n float64) float64 {
+	if f.Experts == 0 {
+		return 0
+	}
+	return 1 - power(1-float64(f.PerToken)/float64(f.Experts), n)
 }
 
 // computeBits is the width that matrix units compute in: weights that are only

@@ -16,7 +16,7 @@ func facts(t testing.TB, model string, q profiles.Quantization, tensor int) Fact
 	if err != nil {
 		t.Fatal(err)
 	}
-	return NewFacts(m, shape.Format{Base: shape.BF16, Quantization: q}, shape.BF16, tensor, 1)
+	return NewFacts(m, shape.Format{Base: shape.BF16, Quantization: q}, shape.BF16, Parallel{Tensor: tensor})
 }
 
 func device(t testing.TB, name string) *profiles.Accelerator {
@@ -45,25 +45,27 @@ func TestIdealStep(t *testing.T) {
 		KV: []KVKind{{BytesPerToken: 2}, {BytesPerToken: 4, Window: 10}}, HeadsWidth: 0,
 	}
 	a := &profiles.Accelerator{BandwidthBytesPerS: 100, BF16FlopsPerS: 1000}
-	s := StepTime(f, a, Constants{PerLayerS: 1, MemoryFactor: 2, ComputeFactor: 3}, Batch{
+	s := StepTime(f, a, Constants{StepS: 2, LayerS: 1, PromptS: 0.5, SequenceS: 0.25, MemoryFactor: 2, ComputeFactor: 3}, Batch{
 		Prefill: []Prefill{{Tokens: 5, Context: 20, Final: true}},
 		Decode:  []Decode{{Sequences: 2, Context: 30}},
 	})
 	bytes := 1000 + (2.0*20 + 4*10) + (2.0*5 + 4*5) + 2*(2.0*30+4*10)
 	operations := 2 * (400*7 + 100*3.0)
+	fixed := 2 + 10 + 0.5*10 + 0.25*3
+	memory, compute := 2*bytes/100, 3*operations/1000
 	for _, c := range []struct {
 		name      string
 		got, want float64
 	}{
 		{"tokens", s.Tokens, 7}, {"bytes", s.Bytes, bytes}, {"operations", s.Operations, operations},
-		{"fixed", s.Fixed, 10}, {"memory", s.Memory, 2 * bytes / 100}, {"compute", s.Compute, 3 * operations / 1000},
-		{"seconds", s.Seconds, 10 + 2*bytes/100 + 3*operations/1000}, {"limit", s.Limit, max(bytes/100, operations/1000)},
+		{"fixed", s.Fixed, fixed}, {"memory", s.Memory, memory}, {"compute", s.Compute, compute},
+		{"seconds", s.Seconds, fixed + math.Hypot(memory, compute)}, {"limit", s.Limit, max(bytes/100, operations/1000)},
 	} {
 		if math.Abs(c.got-c.want) > 1e-9 {
 			t.Errorf("%s %v, want %v", c.name, c.got, c.want)
 		}
 	}
-	if got := StepTime(f, a, Constants{PerLayerS: 1}, Batch{}); got != (Step{}) {
+	if got := StepTime(f, a, Constants{LayerS: 1}, Batch{}); got != (Step{}) {
 		t.Errorf("an empty batch takes %+v", got)
 	}
 }
@@ -86,7 +88,7 @@ func TestMeasuredDecode(t *testing.T) {
 	fp8, _ := profiles.ParseWeightFormat("fp8")
 	for tensor, want := range map[int]float64{1: 0.0215, 2: 0.0139, 4: 0.0099, 8: 0.0079} {
 		f := facts(t, "llama-3.1-70b", fp8, tensor)
-		s := StepTime(f, a, ConstantsFor(e, a, f.MoE), Batch{Decode: []Decode{{Sequences: 4, Context: 1500}}})
+		s := StepTime(f, a, ConstantsFor(e, a, f), Batch{Decode: []Decode{{Sequences: 4, Context: 1500}}})
 		if off := s.Seconds/want - 1; math.Abs(off) > 0.2 {
 			t.Errorf("TP %d: %.1f ms, measured %.1f", tensor, s.Seconds*1e3, want*1e3)
 		}
@@ -96,26 +98,35 @@ func TestMeasuredDecode(t *testing.T) {
 	}
 }
 
+// TestConstantsFallThrough asks for what was measured and for what was not: the
+// less is known, the larger the stated error.
 func TestConstantsFallThrough(t *testing.T) {
-	for _, tc := range []struct {
-		engine, accelerator string
-		moe                 bool
-		err                 float64
-	}{
-		{"vllm@0.19", "h100-sxm-80gb", false, 0.16},
-		{"llmctl", "h100-sxm-80gb", false, 0.16},
-		{"vllm@0.19", "h200-sxm-141gb", true, 0.35},
-		{"vllm@0.19", "mi300x-192gb", false, 0.30},
-		{"sglang", "b200-180gb", true, 0.50},
-	} {
-		c := ConstantsFor(engine(t, tc.engine), device(t, tc.accelerator), tc.moe)
-		if c.Error != tc.err || c.Source == "" {
-			t.Errorf("%+v: %+v", tc, c)
-		}
+	h100 := device(t, "h100-sxm-80gb")
+	vllm := engine(t, "vllm@0.19")
+	seen := ConstantsFor(vllm, h100, facts(t, "llama-3.1-70b", profiles.Quantization{}, 4))
+	unseen := ConstantsFor(vllm, h100, facts(t, "qwen3-14b", profiles.Quantization{}, 1))
+	other := ConstantsFor(vllm, device(t, "mi300x-192gb"), facts(t, "qwen3-14b", profiles.Quantization{}, 1))
+	if seen.Vector() == unseen.Vector() || unseen.Vector() == other.Vector() {
+		t.Errorf("one set of constants for all: seen %v, unseen %v, other family %v", seen, unseen, other)
 	}
-	for _, name := range profiles.AcceleratorNames() {
-		if Family(name) == "" && name != "t4-16gb" && name != "v100-sxm-32gb" && name != "arc-pro-b60-24gb" {
-			t.Errorf("%s has no family", name)
+	if !(seen.Error.Relative < unseen.Error.Relative && unseen.Error.Relative <= other.Error.Relative) {
+		t.Errorf("errors %v, %v, %v do not grow", seen.Error, unseen.Error, other.Error)
+	}
+	if own := ConstantsFor(engine(t, "llmctl"), h100, facts(t, "qwen3-14b", profiles.Quantization{}, 1)); own.Vector() != unseen.Vector() {
+		t.Errorf("llmctl's engine does not imitate vLLM: %v", own)
+	}
+	for _, name := range profiles.EngineNames() {
+		for _, device := range profiles.AcceleratorNames() {
+			a, err := profiles.LoadAccelerator(device)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, moe := range []bool{false, true} {
+				c := ConstantsFor(engine(t, name), a, Facts{MoE: moe})
+				if e := c.Error; c.Source == "" || !(e.Relative > 0 && e.Low > 0 && e.Low < 1 && e.High > 1) {
+					t.Errorf("%s on %s: %+v", name, device, c)
+				}
+			}
 		}
 	}
 }
@@ -128,8 +139,8 @@ func TestMoreWorkTakesLonger(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := NewFacts(m, shape.FormatOf(m), shape.BF16, 1, 1)
-		c := ConstantsFor(e, a, f.MoE)
+		f := NewFacts(m, shape.FormatOf(m), shape.BF16, Parallel{})
+		c := ConstantsFor(e, a, f)
 		b := Batch{
 			Prefill: []Prefill{{Tokens: rapid.Float64Range(0, 8192).Draw(t, "prompt"), Context: rapid.Float64Range(0, 1e5).Draw(t, "cached")}},
 			Decode:  []Decode{{Sequences: rapid.Float64Range(1, 512).Draw(t, "sequences"), Context: rapid.Float64Range(1, 1e5).Draw(t, "context")}},
@@ -153,7 +164,7 @@ func TestMoreWorkTakesLonger(t *testing.T) {
 func BenchmarkStepTime(b *testing.B) {
 	a, e := device(b, "h100-sxm-80gb"), engine(b, "vllm")
 	f := facts(b, "llama-3.1-8b", profiles.Quantization{}, 1)
-	c := ConstantsFor(e, a, false)
+	c := ConstantsFor(e, a, f)
 	batch := Batch{Prefill: []Prefill{{Tokens: 512, Context: 1024}}, Decode: make([]Decode, 256)}
 	for i := range batch.Decode {
 		batch.Decode[i] = Decode{Sequences: 1, Context: float64(1000 + i)}

@@ -9,8 +9,11 @@ import "github.com/llmctl/llmctl/profiles"
 // it, an fp8 latent cache takes 656 bytes: 512 values, 4 scales, and the rotary
 // part in bf16 (vLLM, fp8_ds_mla).
 func LayerKVBytes(a profiles.Attention, d DType, tensor int) int64 {
+	if a.ReusedKV {
+		return 0
+	}
 	switch a.Kind {
-	case profiles.NoAttention, profiles.LinearAttention:
+	case profiles.NoAttention, profiles.LinearAttention, profiles.CrossAttention:
 		return 0
 	case profiles.LatentAttention:
 		index := int64(a.IndexDim) + int64(a.IndexDim)/128*4

@@ -40,97 +40,65 @@ func (p Parameters) Multiplied() int64 {
 // CountParameters counts the parameters of a model's text part, without extra
 // prediction layers (MTP) and without a vision tower.
 func CountParameters(m *profiles.Model) Parameters {
-	h := int64(m.HiddenSize)
-	p := Parameters{Embedding: int64(m.VocabSize) * h, Small: h}
+	p := Parameters{Embedding: int64(m.VocabSize)*embeddingWidth(m) + perLayerEmbedding(m), Small: outerSmall(m)}
 	if !m.TiedEmbeddings {
-		p.Head = p.Embedding
+		p.Head = int64(m.VocabSize) * embeddingWidth(m)
 	}
+	p.Embedding += int64(m.PositionRows) * int64(m.HiddenSize)
+	p.Dense += int64(m.OuterLinear)
+	var modules []module
 	for _, layer := range m.Layers {
-		p.addAttention(m, layer.Attention)
-		p.addMLP(m, layer.MLP)
-		p.Small += int64(m.Norms) * h
+		modules = layerModules(modules[:0], m, layer)
+		for _, x := range modules {
+			p.add(x)
+		}
 	}
 	return p
 }
 
-func (p *Parameters) addAttention(m *profiles.Model, a profiles.Attention) {
-	h := int64(m.HiddenSize)
-	heads, kv := int64(a.Heads), int64(a.KVHeads)
-	dim, value := int64(a.HeadDim), int64(a.ValueDim)
-	switch a.Kind {
-	case profiles.NoAttention:
-	case profiles.LinearAttention:
-		p.Attention += int64(a.Parameters)
-	case profiles.LatentAttention:
-		p.addLatent(h, a)
-	default:
-		made := kv * (dim + value)
-		if a.SharedKV {
-			made = kv * dim
+func (p *Parameters) add(x module) {
+	switch x.part {
+	case mixerPart:
+		p.Attention += x.parameters
+		switch x.spread {
+		case byKV:
+			p.KV += x.parameters
+		case copied:
+			p.Latent += x.parameters
 		}
-		p.KV += h * made
-		p.Attention += h*heads*dim + h*made + heads*value*h
-		if m.AttentionBias {
-			p.Small += heads*dim + made
-		}
-		if m.OutputBias {
-			p.Small += h
-		}
-		if m.QKNorm {
-			p.Small += 2 * dim
-		}
+	case densePart:
+		p.Dense += x.parameters
+	case expertPart:
+		p.Experts += x.parameters
+		p.Visited += x.visited
+	case routerPart:
+		p.Router += x.parameters
+	case smallPart:
+		p.Small += x.parameters
 	}
 }
 
-// addLatent counts MLA: a compressed query (or a plain one), the joint
-// compression of K and V with the shared rotary key, its expansion, the output,
-// and where there is one the index of sparse attention (DeepSeek-V3.2).
-func (p *Parameters) addLatent(h int64, a profiles.Attention) {
-	heads, rank, query := int64(a.Heads), int64(a.LatentRank), int64(a.QueryRank)
-	dim, rope, value := int64(a.HeadDim), int64(a.RopeHeadDim), int64(a.ValueDim)
-	if query > 0 {
-		p.Attention += h*query + query*heads*dim
-		p.Small += query
-	} else {
-		p.Attention += h * heads * dim
+// embeddingWidth is the width of the token embeddings, which is the hidden one
+// unless the model projects them (OPT-350M).
+func embeddingWidth(m *profiles.Model) int64 {
+	if m.EmbeddingWidth > 0 {
+		return int64(m.EmbeddingWidth)
 	}
-	p.Latent += h*(rank+rope) + h*query
-	p.Attention += h*(rank+rope) + rank*heads*(dim-rope+value) + heads*value*h
-	p.Small += rank
-	if a.IndexDim > 0 {
-		width, n := int64(a.IndexDim), int64(a.IndexHeads)
-		from := query
-		if from == 0 {
-			from = h
-		}
-		index := from*n*width + h*width + h*n
-		p.Attention += index
-		p.Latent += index
-		p.Small += 2 * width
-	}
+	return int64(m.HiddenSize)
 }
 
-func (p *Parameters) addMLP(m *profiles.Model, x profiles.MLP) {
-	h := int64(m.HiddenSize)
-	matrices := int64(2)
-	if x.Gated {
-		matrices = 3
+// perLayerEmbedding is Gemma 3n's second table: a short vector per token and
+// layer.
+func perLayerEmbedding(m *profiles.Model) int64 {
+	return int64(m.PerLayerVocab) * int64(m.PerLayerWidth) * int64(len(m.Layers))
+}
+
+// outerSmall is what stands outside of layers and is never quantized: the last
+// norm, norms of the embeddings, a bias of the head.
+func outerSmall(m *profiles.Model) int64 {
+	sum := int64(m.OuterNorms)*normSize(m) + int64(m.OuterSmall)
+	if m.HeadBias {
+		sum += int64(m.VocabSize)
 	}
-	p.Dense += matrices * h * int64(x.Intermediate+x.SharedIntermediate)
-	if m.MLPBias {
-		p.Small += (matrices-1)*int64(x.Intermediate) + h*int64(min(1, x.Intermediate))
-	}
-	if x.Experts == 0 {
-		return
-	}
-	one := matrices * h * int64(x.ExpertIntermediate)
-	if m.MLPBias {
-		one += (matrices-1)*int64(x.ExpertIntermediate) + h
-	}
-	p.Experts += one * int64(x.Experts)
-	p.Visited += one * int64(x.ExpertsPerToken)
-	p.Router += h * int64(x.Experts)
-	if x.SharedGate {
-		p.Router += h
-	}
+	return sum
 }

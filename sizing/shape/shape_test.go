@@ -1,6 +1,7 @@
 package shape
 
 import (
+	"cmp"
 	"encoding/csv"
 	"math"
 	"os"
@@ -33,24 +34,34 @@ func TestParametersOfPublishedModels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(rows) < 70 {
-		t.Fatalf("%d rows, want at least 70", len(rows))
+	if len(rows) < 110 {
+		t.Fatalf("%d rows, want at least 110", len(rows))
 	}
 	for _, r := range rows[1:] {
 		t.Run(r[0], func(t *testing.T) {
 			m := load(t, r[0])
 			p := CountParameters(m)
-			within(t, "parameters", p.Total(), r[1], 0.0001)
+			within(t, "parameters", p.Total(), r[1], 0.00001)
 			within(t, "active parameters", p.Active(), r[2], 0.001)
 			// 16-bit values whatever the model's weights are.
 			within(t, "KV bytes per token", KVBytesPerToken(m, BF16, 1), r[3], 0)
 			within(t, "KV bytes beyond windows", GrowingKVBytesPerToken(m, BF16, 1), r[4], 0)
+			within(t, "state bytes per sequence", StateBytes(m, BF16, 1), cmp.Or(r[5], "0"), 0)
+			if m.Vision != nil {
+				within(t, "parameters with the tower", p.Total()+int64(m.Vision.Encoder+m.Vision.Projector), r[6], 0.0001)
+			} else if r[6] != "" {
+				t.Errorf("no tower is read, with it there are %s parameters", r[6])
+			}
 		})
 	}
 }
 
+// within compares with a published number, where there is one.
 func within(t *testing.T, name string, got int64, text string, tolerance float64) {
 	t.Helper()
+	if text == "" {
+		return
+	}
 	want, err := strconv.ParseFloat(text, 64)
 	if err != nil {
 		t.Fatal(err)

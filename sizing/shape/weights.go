@@ -2,7 +2,6 @@ package shape
 
 import (
 	"math"
-	"strings"
 
 	"github.com/llmctl/llmctl/profiles"
 )
@@ -28,33 +27,36 @@ func (f Format) String() string {
 }
 
 // BytesPerWeight is the size of one weight of a quantized linear layer with its
-// share of the scales: fp8 has a float32 per block of group² weights, int4 a
-// 16-bit scale per group and, for AWQ, a zero point of as many bits as a
-// weight; mxfp4 a byte per 32, nvfp4 a byte per 16 (OCP MX 1.0; NVIDIA).
+// share of the scales.
 func (f Format) BytesPerWeight() float64 {
-	q := f.Quantization
-	bits, group := float64(q.Bits)/8, float64(q.GroupSize)
-	switch q.Method {
-	case "":
-		return float64(f.Base.Bytes())
-	case "fp8":
-		if group > 0 {
-			return bits + 4/(group*group)
-		}
+	return encodedBytes(f.Quantization.Encoding, f.Base)
+}
+
+// encodedBytes is the size of one weight with its share of what goes with it:
+// fp8 has a float32 per block of group² weights; int4 and int8 have a 16-bit
+// scale per group and, where they are not symmetric, a zero point of as many
+// bits as a weight; mxfp4 and mxfp8 a byte per 32, nvfp4 a byte per 16 (OCP MX
+// 1.0; NVIDIA); nf4 a float32 per 64, or a byte and a float32 per 256 of those
+// (QLoRA, arXiv 2305.14314 §3).
+func encodedBytes(e profiles.Encoding, base DType) float64 {
+	bits, group := float64(e.Bits)/8, float64(e.GroupSize)
+	switch {
+	case e.Method == "":
+		return float64(base.Bytes())
+	case group == 0:
 		return bits
-	case "mxfp4", "nvfp4":
+	case e.Method == "fp8":
+		return bits + 4/(group*group)
+	case e.Method == "mxfp4", e.Method == "mxfp8", e.Method == "nvfp4":
 		return bits + 1/group
-	case "awq":
-		if group > 0 {
-			return bits + (2+bits)/group
-		}
-		return bits
-	default:
-		if group > 0 {
-			return bits + 2/group
-		}
-		return bits
+	case e.Method == "nf4" && e.DoubleScale:
+		return bits + 1/group + 4/(group*256)
+	case e.Method == "nf4":
+		return bits + 4/group
+	case e.ZeroPoints:
+		return bits + (2+bits)/group
 	}
+	return bits + 2/group
 }
 
 // WeightBytes splits the bytes of a model's weights by what becomes of them.
@@ -63,73 +65,81 @@ type WeightBytes struct {
 	Split, Copied   float64 // layers' weights that are divided among ranks, and that every rank holds
 	KV              float64 // divided among at most KV-head-many ranks
 	Experts         float64 // routed experts, divided among ranks
+	Vision          float64 // vision tower and its projector, divided among ranks, whole on each stage
 	Layers, KVHeads int
 }
 
 // Weights computes the bytes of the model's weights in a format.
-func Weights(m *profiles.Model, f Format) WeightBytes {
-	p := CountParameters(m)
-	base, quantized := float64(f.Base.Bytes()), f.BytesPerWeight()
-	attention, dense := quantized, quantized
-	if keeps(m, f, "self_attn", "attention") {
-		attention = base
-	}
-	if keeps(m, f, "shared_expert", "mlp.gate_proj", "mlp\\.(gate") {
-		dense = base
-	}
+func Weights(m *profiles.Model, f Format) WeightBytes { return StageWeights(m, f, 0, len(m.Layers)) }
+
+// StageWeights computes them for the layers from one up to, not including,
+// another, with all that stands outside of layers. Checkpoints name the layers
+// that they leave unquantized by number, so a slice of a model will not do.
+func StageWeights(m *profiles.Model, f Format, from, to int) WeightBytes {
+	base := float64(f.Base.Bytes())
 	w := WeightBytes{
-		Embedding: float64(p.Embedding) * base,
-		Head:      float64(p.Head) * base,
-		Split:     float64(p.Attention-p.KV-p.Latent)*attention + float64(p.Dense)*dense,
-		KV:        float64(p.KV) * attention,
-		Copied:    float64(p.Latent)*attention + float64(p.Router+p.Small)*base,
-		Experts:   float64(p.Experts) * quantized * padding(m, f),
-		Layers:    len(m.Layers),
+		Embedding: base * float64(int64(m.VocabSize)*embeddingWidth(m)+perLayerEmbedding(m)+int64(m.PositionRows)*int64(m.HiddenSize)),
+		Copied:    base * float64(outerSmall(m)),
+		Split:     base * float64(m.OuterLinear),
+		Layers:    to - from,
 		KVHeads:   1,
 	}
-	for _, layer := range m.Layers {
+	if m.Vision != nil {
+		w.Vision = base * float64(m.Vision.Encoder+m.Vision.Projector)
+	}
+	if !m.TiedEmbeddings {
+		w.Head = base * float64(int64(m.VocabSize)*embeddingWidth(m))
+	}
+	r := newRules(f.Quantization)
+	everywhere := f.BytesPerWeight()
+	var modules []module
+	for i := from; i < to; i++ {
+		layer := m.Layers[i]
 		w.KVHeads = max(w.KVHeads, layer.Attention.KVHeads)
+		modules = layerModules(modules[:0], m, layer)
+		for _, x := range modules {
+			bytes, e := everywhere, f.Quantization.Encoding
+			switch {
+			case x.part == routerPart || x.part == smallPart:
+				bytes = base
+			case !r.plain():
+				e = r.encoding(i, x)
+				bytes = encodedBytes(e, f.Base)
+			}
+			bytes *= float64(x.parameters)
+			if x.part == expertPart {
+				bytes *= padding(layer.MLP, e)
+			}
+			w.add(x, bytes)
+		}
 	}
 	return w
 }
 
+func (w *WeightBytes) add(x module, bytes float64) {
+	switch {
+	case x.part == expertPart:
+		w.Experts += bytes
+	case x.spread == byKV:
+		w.KV += bytes
+	case x.spread == copied:
+		w.Copied += bytes
+	default:
+		w.Split += bytes
+	}
+}
+
 // padding is what mxfp4 kernels add: the experts' width is rounded up to a
 // multiple of 256 (vLLM mxfp4.py; 2,880 becomes 3,072 in gpt-oss).
-func padding(m *profiles.Model, f Format) float64 {
-	if f.Quantization.Method != "mxfp4" {
+func padding(x profiles.MLP, e profiles.Encoding) float64 {
+	n := x.ExpertIntermediate
+	if e.Method != "mxfp4" || n == 0 {
 		return 1
 	}
-	for _, layer := range m.Layers {
-		if n := layer.MLP.ExpertIntermediate; n > 0 {
-			return math.Ceil(float64(n)/256) * 256 / float64(n)
-		}
-	}
-	return 1
+	return math.Ceil(float64(n)/256) * 256 / float64(n)
 }
 
-// keeps reports whether a checkpoint leaves the modules with one of these names
-// unquantized in all layers: by a pattern over layers, or by naming each.
-func keeps(m *profiles.Model, f Format, names ...string) bool {
-	listed := 0
-	for _, pattern := range f.Quantization.Kept {
-		if strings.Contains(pattern, "vision") {
-			continue
-		}
-		for _, name := range names {
-			if !strings.Contains(pattern, name) {
-				continue
-			}
-			before, _, _ := strings.Cut(pattern, name)
-			if strings.Contains(before, "*") || !strings.ContainsAny(before, "0123456789") {
-				return true
-			}
-			listed++
-		}
-	}
-	return listed >= len(m.Layers)
-}
-
-// Total is the bytes of one copy of the weights.
+// Total is the bytes of one copy of the language model's weights.
 func (w WeightBytes) Total() float64 {
 	return w.Embedding + w.Head + w.Split + w.Copied + w.KV + w.Experts
 }
@@ -142,8 +152,8 @@ func (w WeightBytes) PerRank(tensor, pipeline int) int64 {
 	kv := w.KV * math.Max(1, float64(w.KVHeads)/t) / float64(w.KVHeads)
 	layers := (w.Split+w.Experts)/t + kv + w.Copied
 	if pipeline <= 1 {
-		return int64(layers + (w.Embedding+w.Head)/t)
+		return int64(layers + (w.Embedding+w.Head+w.Vision)/t)
 	}
 	share := math.Ceil(float64(w.Layers)/float64(pipeline)) / float64(w.Layers)
-	return int64(layers*share + math.Max(w.Embedding, w.Head)/t)
+	return int64(layers*share + (math.Max(w.Embedding, w.Head)+w.Vision)/t)
 }

@@ -1,0 +1,55 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/llmctl/llmctl/sizing/cost"
+	"github.com/llmctl/llmctl/sizing/fit"
+)
+
+// WriteCalibration writes what points said of the step model's constants: how far
+// off the built-in ones are, how far off the new ones are on held-out points, and
+// which constants the points determined.
+func WriteCalibration(w io.Writer, found []fit.Calibration) error {
+	var b strings.Builder
+	for i, c := range found {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		writeCalibrated(&b, c)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func writeCalibrated(b *strings.Builder, c fit.Calibration) {
+	e := c.Entry
+	kind := "dense models"
+	if e.MoE {
+		kind = "mixtures of experts"
+	}
+	fmt.Fprintf(b, "%s on %s, %s: %s\n\n", e.Engine, e.Family, kind, count(c.Points, "point"))
+	t := Table{Indent: 2, Header: []string{"time per output token", "median error", "80% of points"}, Right: []bool{false, true, true}}
+	for _, row := range []struct {
+		name string
+		err  cost.Error
+	}{{"built-in constants", c.Before}, {"calibrated, loads held out", c.After}} {
+		t.Rows = append(t.Rows, []string{row.name, fmt.Sprintf("%.1f%%", row.err.Relative*100), fmt.Sprintf("×%.2f to ×%.2f", row.err.Low, row.err.High)})
+	}
+	writeTable(b, t)
+	if c.After.Relative > c.Before.Relative {
+		paragraph(b, "  ", "The points do not predict each other better than the built-in constants do: prefer those, or measure more.")
+	}
+	b.WriteString("\n")
+	t = Table{Indent: 2, Header: []string{"constant", "built-in", "now", "known from points", ""}, Right: []bool{false, true, true, true}}
+	for _, term := range c.Terms {
+		verdict := "mostly as built in"
+		if term.Determined {
+			verdict = "determined"
+		}
+		t.Rows = append(t.Rows, []string{term.Name, fmt.Sprintf("%.3g", term.Prior), fmt.Sprintf("%.3g", term.Fitted), fmt.Sprintf("%.0f%%", term.Known*100), verdict})
+	}
+	writeTable(b, t)
+}

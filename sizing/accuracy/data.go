@@ -1,0 +1,153 @@
+package accuracy
+
+import (
+	"cmp"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/llmctl/llmctl/profiles"
+	"github.com/llmctl/llmctl/sizing"
+)
+
+//go:embed data/*.csv
+var builtin embed.FS
+
+// Data is a folder of published figures: kv_reported.csv,
+// trtllm_max_sequences.csv, models.csv and serving_measured.csv, any of which
+// may be missing, and configs/ with the config.json of models that llmctl does
+// not know by name.
+type Data struct {
+	files   fs.FS
+	folder  string            // on disk; empty for the built-in data
+	configs map[string]string // file of a model's key, from models.csv
+	reasons map[string]string // why a figure is off, by check and row
+}
+
+// Open reads a folder; the empty name is the built-in data.
+func Open(dir string) (Data, error) {
+	d := Data{folder: dir, configs: map[string]string{}, reasons: map[string]string{}}
+	inside, err := fs.Sub(builtin, "data")
+	if err != nil {
+		return d, err
+	}
+	d.files = inside
+	if dir != "" {
+		if _, err := os.Stat(dir); err != nil {
+			return d, fmt.Errorf("reading data: %w", err)
+		}
+		d.files = os.DirFS(dir)
+	}
+	models, err := d.table("models.csv")
+	if err != nil {
+		return d, err
+	}
+	for _, r := range models {
+		d.configs[r["key"]] = r["config_file"]
+	}
+	// Reasons are facts about rows, which keep their numbers in every folder.
+	reasons, err := readTable(inside, "reasons.csv")
+	if err != nil {
+		return d, err
+	}
+	for _, r := range reasons {
+		d.reasons[r["check"]+" "+r["id"]] = r["reason"]
+	}
+	return d, nil
+}
+
+// table reads one file; a file that the folder lacks has no rows.
+func (d Data) table(name string) ([]record, error) {
+	rows, err := readTable(d.files, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return rows, err
+}
+
+// model names what LoadModel takes for a key: a built-in model, else a
+// config.json of the folder.
+func (d Data) model(key string) (string, error) {
+	if key == "" {
+		return "", fmt.Errorf("the row names no model")
+	}
+	_, err := profiles.LoadModel(key)
+	if err == nil {
+		return key, nil
+	}
+	for _, name := range []string{d.configs[key], key + ".json"} {
+		path := filepath.Join(d.folder, "configs", name)
+		if d.folder == "" || name == "" {
+			continue
+		}
+		if _, statErr := os.Stat(path); statErr == nil {
+			return path, nil
+		}
+	}
+	return "", err
+}
+
+// reason is why a figure of a row is known to be off, empty when it is not.
+func (d Data) reason(check, id string) string { return d.reasons[check+" "+id] }
+
+// request is a row as a request for memory. Fields that the row leaves blank
+// take the engine's defaults; "@?" is the engine's newest version.
+func (d Data) request(r record) (sizing.Request, error) {
+	model, err := d.model(r["model_key"])
+	if err != nil {
+		return sizing.Request{}, err
+	}
+	memory, _ := r.number("memory_bytes")
+	utilization, _ := r.number(cmp.Or(stated(r, "gpu_memory_utilization"), "free_gpu_memory_fraction"))
+	return sizing.Request{
+		Scenario: profiles.Scenario{
+			Model: model, Accelerator: r["accelerator_key"], Engine: strings.TrimSuffix(r["engine_key"], "@?"),
+			Parallel: profiles.Parallel{Tensor: r.count("tp"), Pipeline: r.count("pp"), Data: r.count("dp")},
+		},
+		WeightDType:          r["weight_format"],
+		KVDType:              cacheFormat(r["kv_dtype"]),
+		GPUMemoryUtilization: utilization,
+		BlockSize:            r.count("block_size"),
+		MaxModelLen:          max(r.count("max_model_len"), r.count("max_seq_len")),
+		MaxNumSeqs:           r.count("max_num_seqs"),
+		MaxNumBatchedTokens:  r.count("max_num_batched_tokens"),
+		AcceleratorMemory:    int64(memory),
+	}, nil
+}
+
+// stated is the field's name when the row has a value there.
+func stated(r record, field string) string {
+	if r[field] == "" {
+		return ""
+	}
+	return field
+}
+
+// cacheFormat is the KV dtype as --kv-dtype takes it: empty for "auto", which
+// follows the activations.
+func cacheFormat(name string) string {
+	switch {
+	case strings.HasPrefix(name, "auto"):
+		return ""
+	case name == "bfloat16":
+		return "bf16"
+	case name == "float16":
+		return "fp16"
+	}
+	return name
+}
+
+// subject words a row for a reader.
+func subject(r record) string {
+	text := fmt.Sprintf("%s %s, %s, %s", r["model_key"], r["weight_format"], r["accelerator_key"], r["engine_key"])
+	for _, degree := range []string{"tp", "pp", "dp"} {
+		if n := r.count(degree); n > 1 {
+			text += fmt.Sprintf(" %s%d", degree, n)
+		}
+	}
+	return text
+}

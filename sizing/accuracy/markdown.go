@@ -1,0 +1,72 @@
+package accuracy
+
+import (
+	"fmt"
+	"strings"
+)
+
+// preface says what the tables are and how they are made.
+const preface = `# Accuracy
+
+How far plans are from what engines logged and publishers state. ` + "`make accuracy`" + ` writes
+this page from the rows in sizing/accuracy/data, each with its public source;
+` + "`make accuracy DATA=DIR`" + ` runs the same comparisons on other files of the same columns.
+
+An error is |planned ÷ published − 1|. A row is left out only by rule: it does not
+state what a command needs (column ` + "`runnable`" + `), it repeats another, or its model,
+accelerator, format or engine is refused; refused rows are counted and may be at
+most 5 % of those that can be run. An engine whose version is not stated is
+planned as the newest that llmctl knows.
+
+`
+
+// Markdown is the text of docs/accuracy.md: the table, then per check the worst
+// rows, what is explained and what was left out.
+func Markdown(checks []Check) string {
+	var b strings.Builder
+	b.WriteString(preface)
+	b.WriteString("| check | bar | reached | rows | left out | |\n|---|---|---|---:|---:|---|\n")
+	for _, c := range checks {
+		fmt.Fprintf(&b, "| %s | %s | %s | %d | %s | %s |\n", c.Name, c.Bar, c.Summary, len(c.Rows), excluded(c), verdict(c))
+	}
+	for _, c := range checks {
+		fmt.Fprintf(&b, "\n## %s\n\nThe worst rows:\n\n| row | what | planned | published | error |\n|---|---|---:|---:|---:|\n", title(c.Name))
+		for _, r := range c.Worst(worstShown) {
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", r.ID, r.Subject, figure(r.Got), figure(r.Want), percent(r.Error))
+		}
+		explanations(&b, c)
+		if len(c.Excluded) > 0 {
+			b.WriteString("\nLeft out:\n\n")
+			for _, e := range c.Excluded {
+				fmt.Fprintf(&b, "- %s (%s): %s\n", e.ID, e.Subject, e.Reason)
+			}
+		}
+	}
+	return b.String()
+}
+
+// explanations lists each reason once, with the rows that it holds for.
+func explanations(b *strings.Builder, c Check) {
+	var order []string
+	rows := map[string][]string{}
+	for _, r := range c.Worst(len(c.Rows)) {
+		if r.Note == "" {
+			continue
+		}
+		if _, seen := rows[r.Note]; !seen {
+			order = append(order, r.Note)
+		}
+		if ids := rows[r.Note]; len(ids) == 0 || ids[len(ids)-1] != r.ID {
+			rows[r.Note] = append(ids, r.ID)
+		}
+	}
+	if len(order) == 0 {
+		return
+	}
+	b.WriteString("\nWhat is known about rows that are off:\n\n")
+	for _, note := range order {
+		fmt.Fprintf(b, "- %s: %s\n", strings.Join(rows[note], ", "), note)
+	}
+}
+
+func title(name string) string { return strings.ToUpper(name[:1]) + name[1:] }

@@ -1,0 +1,173 @@
+package accuracy
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/llmctl/llmctl/sizing/cost"
+	"github.com/llmctl/llmctl/sizing/fit"
+)
+
+// Bars of the times, as shares.
+const (
+	denseBar    = 0.12
+	expertsBar  = 0.25
+	seenBar     = 0.08
+	fewestHeld  = 0.75 // share of held-out rows inside the printed interval
+	mostHeld    = 0.85
+	intervalBar = "holds 75 to 85 % of held-out rows"
+)
+
+// Points are the measured times of serving_measured.csv that state enough to be
+// fitted, and the runnable rows that are left out, each with the rule.
+func Points(d Data) ([]fit.Point, []fit.Left, error) {
+	f, err := d.files.Open("serving_measured.csv")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = f.Close() }()
+	rows, err := fit.ReadRows(f)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading serving_measured.csv: %w", err)
+	}
+	points, left := fit.Published(rows, d.model)
+	return points, left, nil
+}
+
+// Times compares the time per output token of measured runs
+// (serving_measured.csv) with a fit that saw neither the row's model, or that saw
+// it at other loads only; the intervals that a plan prints; and, for the reader,
+// the time to first token.
+func Times(d Data) ([]Check, error) {
+	targets, left, err := Points(d)
+	if err != nil || len(targets) == 0 {
+		return nil, err
+	}
+	known, err := knownPoints(d, targets)
+	if err != nil {
+		return nil, err
+	}
+	unseen, err := fit.HoldOut(known, targets, fit.ByShape)
+	if err != nil {
+		return nil, err
+	}
+	seen, err := fit.HoldOut(known, targets, fit.ByLoad(known))
+	if err != nil {
+		return nil, err
+	}
+	var checks []Check
+	for _, k := range []struct {
+		name string
+		moe  bool
+		bar  float64
+	}{{"TPOT of dense models that were held out", false, denseBar}, {"TPOT of mixtures of experts that were held out", true, expertsBar}} {
+		checks = append(checks, tokenTimes(k.name, k.bar, unseen, left, func(p *fit.Point) bool { return p.Facts.MoE == k.moe }))
+	}
+	return append(checks,
+		tokenTimes("TPOT of models that were measured at other loads", seenBar, seen, left, func(*fit.Point) bool { return true }),
+		coverage("80 % interval of models that were held out", unseen, true),
+		coverage("80 % interval of models that were measured at other loads", seen, false),
+		firstTokens(unseen),
+	), nil
+}
+
+// knownPoints are those that a fit may see: the built-in ones and those of the
+// folder.
+func knownPoints(d Data, targets []fit.Point) ([]fit.Point, error) {
+	if d.folder == "" {
+		return targets, nil
+	}
+	own, err := Open("")
+	if err != nil {
+		return nil, err
+	}
+	known, _, err := Points(own)
+	if err != nil {
+		return nil, err
+	}
+	ids := map[string]bool{}
+	for i := range known {
+		ids[known[i].ID] = true
+	}
+	for _, p := range targets {
+		if !ids[p.ID] {
+			known = append(known, p)
+		}
+	}
+	return known, nil
+}
+
+func pointRow(p *fit.Point, got, want float64) Row {
+	load := fmt.Sprintf("%g clients", p.Load.Concurrency)
+	if p.Rate > 0 {
+		load = fmt.Sprintf("%g requests/s", p.Rate)
+	}
+	return Row{
+		ID: p.ID, Got: got * 1e3, Want: want * 1e3, Error: relative(got, want),
+		Subject: fmt.Sprintf("%s, %s, %s tp%d, %s, %.0f in, %.0f out: ms", p.Model, p.Device.Name, p.Engine, p.Facts.Tensor, load, p.Load.Input, p.Load.Output),
+	}
+}
+
+// tokenTimes compares the time per output token of the points that are meant.
+func tokenTimes(name string, bar float64, held []fit.Held, left []fit.Left, meant func(*fit.Point) bool) Check {
+	c := Check{Name: name, Bar: "median ≤ " + percent(bar)}
+	for _, h := range held {
+		if meant(h.Point) {
+			c.Rows = append(c.Rows, pointRow(h.Point, h.Predicted, h.Point.TPOT))
+		}
+	}
+	for _, l := range left {
+		c.Excluded = append(c.Excluded, Exclusion(l))
+	}
+	c.Summary = fmt.Sprintf("median %s, 90th percentile %s", percent(c.Quantile(0.5)), percent(c.Quantile(0.9)))
+	c.settle(c.Quantile(0.5) <= bar)
+	return c
+}
+
+// coverage counts the points inside the interval that a plan prints for them: that
+// of models that were never measured, or their own.
+func coverage(name string, held []fit.Held, asUnseen bool) Check {
+	c := Check{Name: name, Bar: intervalBar}
+	inside := 0
+	for _, h := range held {
+		facts := h.Point.Facts
+		if asUnseen {
+			facts.Layers = 0 // no model has this shape
+		}
+		e := cost.Pick(cost.Table(), h.Point.Engine, h.Point.Family, facts).Error
+		row := pointRow(h.Point, h.Predicted, h.Point.TPOT)
+		switch {
+		case h.Point.TPOT < h.Predicted*e.Low:
+			row.Error = h.Predicted*e.Low/h.Point.TPOT - 1
+		case h.Point.TPOT > h.Predicted*e.High:
+			row.Error = 1 - h.Predicted*e.High/h.Point.TPOT
+		default:
+			inside++
+			row.Error = 0
+		}
+		c.Rows = append(c.Rows, row)
+	}
+	share := float64(inside) / float64(len(held))
+	c.Summary = "holds " + percent(share)
+	c.settle(share >= fewestHeld && share <= mostHeld)
+	return c
+}
+
+// firstTokens compares the mean time to first token in closed loops. It is shown
+// for the reader: runs start with all clients at once, which no steady state has.
+func firstTokens(held []fit.Held) Check {
+	c := Check{Name: "TTFT of models that were held out", Bar: "none; shown for the reader"}
+	for _, h := range held {
+		if h.Point.TTFT > 0 && h.Point.Rate == 0 {
+			got := cost.ClosedLoop(h.Point.Facts, h.Point.Device, h.Constants, h.Point.Load).TTFT
+			c.Rows = append(c.Rows, pointRow(h.Point, got, h.Point.TTFT))
+		}
+	}
+	c.Summary = fmt.Sprintf("median %s, 90th percentile %s", percent(c.Quantile(0.5)), percent(c.Quantile(0.9)))
+	c.settle(true)
+	return c
+}

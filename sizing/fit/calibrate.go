@@ -1,0 +1,226 @@
+package fit
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/llmctl/llmctl/sizing/cost"
+)
+
+const (
+	// fewestPoints and fewestLoads are what a calibration needs of an engine on a
+	// family before it is worth a fit.
+	fewestPoints, fewestLoads = 4, 2
+	// freedom is the spread of the logarithm of a constant about the built-in one.
+	freedom = 0.4
+	// determined is the share of that spread that must be gone before a constant
+	// counts as determined by the points.
+	determined = 0.5
+)
+
+// Calibration is what points say of one engine on one family of accelerators with
+// one kind of model.
+type Calibration struct {
+	Entry  cost.Entry
+	Points int
+	Terms  []Term
+	Before cost.Error // of the built-in constants on the points
+	After  cost.Error // of the fit on points that were held out
+}
+
+// Term is one constant before and after, in the unit of its name. Known is the
+// share of the prior's spread that the points removed; the rest is the prior.
+type Term struct {
+	Name          string
+	Prior, Fitted float64
+	Known         float64
+	Determined    bool
+}
+
+// Calibrate fits the constants of each engine, family and kind that the points
+// are of, starting from the built-in ones: what the points can not tell stays.
+// It refuses points that determine nothing. progress, when it is not nil, is
+// called before each fit.
+func Calibrate(ctx context.Context, points []Point, progress func(done, all int)) ([]Calibration, error) {
+	groups := map[kind][]Point{}
+	var order []kind
+	for _, p := range points {
+		k := p.kind()
+		k.shape = ""
+		if groups[k] == nil {
+			order = append(order, k)
+		}
+		groups[k] = append(groups[k], p)
+	}
+	var out []Calibration
+	for _, k := range order {
+		c, err := calibrate(ctx, k, groups[k], progress)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", k, err)
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// String words a kind for a reader.
+func (k kind) String() string {
+	models := "dense models"
+	if k.moe {
+		models = "mixtures of experts"
+	}
+	return fmt.Sprintf("%s on %s, %s", k.engine, k.family, models)
+}
+
+func calibrate(ctx context.Context, k kind, points []Point, progress func(done, all int)) (Calibration, error) {
+	loads := loadsOf(points)
+	switch {
+	case len(points) < fewestPoints:
+		return Calibration{}, fmt.Errorf("%d points can not determine the constants: at least %d are needed", len(points), fewestPoints)
+	case len(loads) < fewestLoads:
+		return Calibration{}, fmt.Errorf("all %d points are at one load (%s), which can not tell fixed costs from memory and compute: measure at other concurrencies too", len(points), loads[0])
+	}
+	prior := priorOf(k, points)
+	p := around(prior)
+	x, err := p.solve(points, make([]float64, p.size()))
+	if err != nil {
+		return Calibration{}, err
+	}
+	known := p.known(points, x)
+	c := Calibration{Points: len(points), Before: errorAll(points, prior)}
+	fitted := p.constants(x, k)
+	any := false
+	for i, name := range cost.TermNames {
+		t := Term{Name: name, Prior: prior.Vector()[i], Fitted: fitted.Vector()[i], Known: known[i], Determined: known[i] >= determined}
+		any = any || t.Determined
+		c.Terms = append(c.Terms, t)
+	}
+	if !any {
+		return c, fmt.Errorf("the %d points determine none of the %d constants: measure at loads, lengths or degrees of parallelism that differ more", len(points), cost.Terms)
+	}
+	held, err := p.crossValidate(ctx, points, loads, x, progress)
+	if err != nil {
+		return c, err
+	}
+	c.After = errorNormal(held)
+	c.Entry = cost.Entry{Engine: k.engine, Family: k.family, MoE: k.moe, Constants: rounded(fitted), Error: c.After.Rounded()}
+	for _, point := range points {
+		c.Entry.Rows = append(c.Entry.Rows, point.ID)
+	}
+	c.Entry.Source = fmt.Sprintf("calibrated with %d measured points, from built-in constants", len(points))
+	return c, nil
+}
+
+// priorOf is the built-in constants: those of the model, when the points are of
+// one alone, else those of the kind.
+func priorOf(k kind, points []Point) cost.Constants {
+	facts := points[0].Facts
+	for _, p := range points {
+		if p.Facts.Shape() != facts.Shape() {
+			facts = cost.Facts{MoE: k.moe}
+			break
+		}
+	}
+	return cost.Pick(cost.Table(), k.engine, k.family, facts)
+}
+
+// around is a pool of one group about given constants.
+func around(prior cost.Constants) *pool {
+	p := &pool{single: true}
+	for i, v := range prior.Vector() {
+		p.centre[i], p.spread[i] = math.Log(max(v, 1e-9)), freedom
+	}
+	return p
+}
+
+// known is, per constant, the share of its spread that the points removed: one
+// less the deviation after, from the inverse of the Gauss–Newton matrix, over the
+// one before.
+func (p *pool) known(points []Point, x []float64) [cost.Terms]float64 {
+	o := newObjective(p, points)
+	h := mat.NewSymDense(p.size(), nil)
+	o.hessian(h, x)
+	var inverse mat.Dense
+	var out [cost.Terms]float64
+	if err := inverse.Inverse(h); err != nil {
+		return out
+	}
+	for i := range out {
+		out[i] = 1 - math.Sqrt(max(0, inverse.At(i, i)))/p.spread[i]
+	}
+	return out
+}
+
+func load(p *Point) string {
+	if p.Rate > 0 {
+		return fmt.Sprintf("%g requests/s", p.Rate)
+	}
+	return fmt.Sprintf("%g clients", p.Load.Concurrency)
+}
+
+func loadsOf(points []Point) []string {
+	var loads []string
+	for i := range points {
+		if l := load(&points[i]); !slices.Contains(loads, l) {
+			loads = append(loads, l)
+		}
+	}
+	return loads
+}
+
+// crossValidate predicts the points of each load from those at all others.
+func (p *pool) crossValidate(ctx context.Context, points []Point, loads []string, start []float64, progress func(done, all int)) ([]Held, error) {
+	var held []Held
+	for i, out := range loads {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if progress != nil {
+			progress(i, len(loads))
+		}
+		var rest []Point
+		for j := range points {
+			if load(&points[j]) != out {
+				rest = append(rest, points[j])
+			}
+		}
+		x, err := p.solve(rest, start)
+		if err != nil {
+			return nil, err
+		}
+		for j := range points {
+			if point := &points[j]; load(point) == out {
+				c := p.constants(x, point.kind())
+				held = append(held, Held{point, point.predict(c), c})
+			}
+		}
+	}
+	return held, nil
+}
+
+func errorAll(points []Point, c cost.Constants) cost.Error {
+	var held []Held
+	for i := range points {
+		held = append(held, Held{&points[i], points[i].predict(c), c})
+	}
+	return errorNormal(held)
+}
+
+// errorNormal is errorOf for few points: the interval is that of a normal
+// distribution of the logarithm about 0, with the points' mean square and one
+// degree of freedom less.
+func errorNormal(held []Held) cost.Error {
+	var distance []float64
+	square := 0.0
+	for _, h := range held {
+		distance = append(distance, math.Abs(h.Ratio()-1))
+		square += math.Pow(math.Log(h.Ratio()), 2)
+	}
+	const tenth = 1.2816 // 90th percentile of the normal distribution
+	width := tenth * math.Sqrt(square/float64(max(1, len(held)-1)))
+	return cost.Error{Relative: quantile(distance, 0.5), Low: math.Exp(-width), High: math.Exp(width)}
+}

@@ -1,0 +1,64 @@
+package fit
+
+import (
+	"math"
+
+	"github.com/llmctl/llmctl/profiles"
+	"github.com/llmctl/llmctl/sizing/cost"
+)
+
+// Point is one measured mean time per output token, with the load under which it
+// was measured: closed with Load.Concurrency clients, or open with Rate requests
+// per second.
+type Point struct {
+	ID     string
+	Model  string
+	Engine string // as cost.Imitated has it
+	Family string
+	Facts  cost.Facts
+	Device *profiles.Accelerator
+	Load   cost.ClosedLoad
+	Rate   float64 // requests per second that were answered; 0 in a closed loop
+	TPOT   float64 // seconds, measured
+	TTFT   float64 // seconds, measured; 0 when it was not
+}
+
+// predict is the mean time per output token under constants, in seconds. An open
+// load whose answers come at a known rate is the closed load of as many clients
+// as requests are in flight (Little's law), found by bisection: the rate of a
+// closed loop grows with its clients.
+func (p *Point) predict(c cost.Constants) float64 {
+	if p.Rate == 0 {
+		return cost.ClosedLoop(p.Facts, p.Device, c, p.Load).TPOT
+	}
+	load := p.Load
+	limit := load.Slots
+	if limit <= 0 {
+		limit = 1 << 16
+	}
+	low, high := 1.0, limit
+	for range 30 {
+		load.Concurrency = math.Sqrt(low * high)
+		if cost.ClosedLoop(p.Facts, p.Device, c, load).Rate < p.Rate {
+			low = load.Concurrency
+		} else {
+			high = load.Concurrency
+		}
+	}
+	load.Concurrency = high
+	return cost.ClosedLoop(p.Facts, p.Device, c, load).TPOT
+}
+
+// Ratio is predicted over measured time per output token.
+func (p *Point) Ratio(c cost.Constants) float64 { return p.predict(c) / p.TPOT }
+
+// kind is what constants are fitted for: an engine on a family of accelerators,
+// with dense models or mixtures of experts, and a model by its shape. Empty fields
+// stand for what was not measured.
+type kind struct {
+	engine, family string
+	moe            bool
+	shape          string
+}
+
+func (p *Point) kind() kind { return kind{p.Engine, p.Family, p.Facts.MoE, p.Facts.Shape()} }

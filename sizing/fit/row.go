@@ -1,0 +1,135 @@
+package fit
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/llmctl/llmctl/profiles"
+	"github.com/llmctl/llmctl/sizing"
+	"github.com/llmctl/llmctl/sizing/cost"
+)
+
+// Request is a row as the request that `llmctl size` would take. Fields that the
+// row leaves blank take the defaults of the engine; an engine version "?" is the
+// newest that llmctl knows. model names what profiles.LoadModel takes.
+func (r Row) Request(model string) (sizing.Request, error) {
+	q := sizing.Request{WeightDType: r.Text("weight_dtype"), KVDType: r.Text("kv_dtype")}
+	q.Scenario = profiles.Scenario{Model: model, Accelerator: r.Text("accelerator"), Engine: engineRef(r.Text("engine"))}
+	for _, f := range []struct {
+		name string
+		to   *int
+	}{
+		{"tp", &q.Scenario.Parallel.Tensor}, {"pp", &q.Scenario.Parallel.Pipeline},
+		{"ep", &q.Scenario.Parallel.Expert}, {"dp", &q.Scenario.Parallel.Data},
+		{"max_num_seqs", &q.MaxNumSeqs}, {"max_num_batched_tokens", &q.MaxNumBatchedTokens},
+	} {
+		n, err := r.count(f.name)
+		if err != nil {
+			return q, err
+		}
+		*f.to = n
+	}
+	input, err := r.needed("isl", 1)
+	if err != nil {
+		return q, err
+	}
+	output, err := r.needed("osl", 2)
+	if err != nil {
+		return q, err
+	}
+	q.Scenario.Workload.Input = profiles.Distribution{Kind: profiles.Fixed, Mean: input}
+	q.Scenario.Workload.Output = profiles.Distribution{Kind: profiles.Fixed, Mean: output}
+	return q, nil
+}
+
+// engineRef turns "vllm@?" into "vllm", and drops what follows a version's
+// numbers ("0.5.6.post2"), which engines.yaml does not tell apart.
+func engineRef(text string) string {
+	text = strings.TrimSuffix(text, "@?")
+	text, _, _ = strings.Cut(text, ".post")
+	return text
+}
+
+// Point is a row as a point to fit, with the load and the limits that `llmctl
+// size` would plan with.
+func (r Row) Point(model string) (Point, error) {
+	for _, name := range []string{"model", "accelerator", "engine"} {
+		if r.Text(name) == "" {
+			return Point{}, fmt.Errorf("line %d: %s is missing", r.Line, name)
+		}
+	}
+	tpot, err := r.needed("tpot_ms", 1e-3)
+	if err != nil {
+		return Point{}, err
+	}
+	ttft, _, err := r.number("ttft_ms", 0)
+	if err != nil {
+		return Point{}, err
+	}
+	q, err := r.Request(model)
+	if err != nil {
+		return Point{}, err
+	}
+	t, err := sizing.NewTimeModel(q)
+	if err != nil {
+		return Point{}, fmt.Errorf("line %d: %w", r.Line, err)
+	}
+	name, _, _ := strings.Cut(t.Inputs.Engine, "@")
+	p := Point{
+		ID: r.Text("id"), Model: t.Inputs.Model, Engine: cost.Imitated(name), Family: cost.Family(t.Device.Name),
+		Facts: t.Facts, Device: t.Device, Load: t.Load, TPOT: tpot / 1e3, TTFT: ttft / 1e3,
+	}
+	if p.ID == "" {
+		p.ID = fmt.Sprintf("line %d", r.Line)
+	}
+	return p, r.load(&p)
+}
+
+// load reads how the point was loaded: concurrency, or load_kind and load_value.
+func (r Row) load(p *Point) error {
+	cached, _, err := r.number("cached", 0)
+	if err != nil {
+		return err
+	}
+	if cached >= p.Load.Input {
+		return fmt.Errorf("line %d: cached %g is not less than isl %g", r.Line, cached, p.Load.Input)
+	}
+	p.Load.Cached = cached
+	concurrency, closed, err := r.number("concurrency", 1)
+	if err != nil {
+		return err
+	}
+	if !closed && strings.HasPrefix(r.Text("load_kind"), "concurrency") {
+		if concurrency, err = r.needed("load_value", 1); err != nil {
+			return err
+		}
+		closed = true
+	}
+	if closed {
+		p.Load.Concurrency = concurrency
+		return nil
+	}
+	rate, ok, err := r.number("request_rate", 1e-6)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return fmt.Errorf("line %d: concurrency is missing", r.Line)
+	}
+	asked, ok, err := r.number("load_value", 1e-6)
+	if err != nil {
+		return err
+	}
+	if ok && asked > overload*rate {
+		// More is asked for than is answered: every slot is taken.
+		p.Load.Concurrency = p.Load.Slots
+		return nil
+	}
+	p.Rate = rate
+	return nil
+}
+
+// overload is how far the rate that was asked for may be above the one that was
+// answered before the server counts as overloaded; less is start and end of a
+// run.
+const overload = 1.05

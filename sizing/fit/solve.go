@@ -1,0 +1,165 @@
+package fit
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/optimize"
+
+	"github.com/llmctl/llmctl/sizing/cost"
+)
+
+const (
+	// pooledNoise is how far the logarithm of a point scatters about a good model,
+	// over versions, settings and statistics that are not stated; ownNoise the same
+	// within one user's points.
+	pooledNoise, ownNoise = 0.10, 0.05
+	// knee is where a residual, in units of noise, stops counting by its square
+	// (Huber, Annals of Mathematical Statistics 35, 1964).
+	knee = 1.5
+	// step is the width of difference quotients, in logarithms of constants.
+	step = 1e-4
+)
+
+// residual is a point's and its slopes by the logarithms of its kind's constants.
+type residual struct {
+	value  float64
+	slopes [cost.Terms]float64
+}
+
+// linearize computes log(predicted ÷ measured) and its slopes.
+func linearize(p *Point, logs [cost.Terms]float64) residual {
+	r := residual{value: math.Log(p.Ratio(fromLogs(logs)))}
+	for i := range logs {
+		moved := logs
+		moved[i] += step
+		r.slopes[i] = (math.Log(p.Ratio(fromLogs(moved))) - r.value) / step
+	}
+	return r
+}
+
+// weights lessen the say of models with many points: n points of one model are
+// worth √n, since what they are off by is mostly the same.
+func weights(points []Point) []float64 {
+	count := map[string]int{}
+	for i := range points {
+		count[points[i].Facts.Shape()]++
+	}
+	w := make([]float64, len(points))
+	for i := range points {
+		w[i] = 1 / math.Sqrt(float64(count[points[i].Facts.Shape()]))
+	}
+	return w
+}
+
+// objective is the penalized robust sum of squares that a fit minimizes, with
+// its gradient and its Gauss–Newton matrix at the last place that was asked for.
+type objective struct {
+	pool    *pool
+	points  []Point
+	weights []float64
+	noise   float64
+
+	at        []float64
+	residuals []residual
+}
+
+func newObjective(p *pool, points []Point) *objective {
+	o := &objective{pool: p, points: points, weights: make([]float64, len(points)), noise: ownNoise, residuals: make([]residual, len(points))}
+	for i := range o.weights {
+		o.weights[i] = 1 // a user's points are all of what is asked about
+	}
+	if !p.single {
+		o.weights, o.noise = weights(points), pooledNoise
+	}
+	return o
+}
+
+func (o *objective) visit(x []float64) {
+	if o.at != nil && slices.Equal(o.at, x) {
+		return
+	}
+	o.at = append(o.at[:0], x...)
+	for i := range o.points {
+		o.residuals[i] = linearize(&o.points[i], o.pool.logs(x, o.points[i].kind()))
+	}
+}
+
+func (o *objective) value(x []float64) float64 {
+	sum := 0.0
+	for i := range o.points {
+		r := math.Abs(math.Log(o.points[i].Ratio(o.pool.constants(x, o.points[i].kind())))) / o.noise
+		loss := r * r / 2
+		if r > knee {
+			loss = knee * (r - knee/2)
+		}
+		sum += o.weights[i] * loss
+	}
+	for i, v := range x {
+		sum += v * v / (2 * o.pool.width(i) * o.pool.width(i))
+	}
+	return sum
+}
+
+// pull is the derivative of a point's loss by its residual, over the residual.
+func (o *objective) pull(r float64) float64 {
+	r = math.Abs(r) / o.noise
+	if r > knee {
+		return knee / r
+	}
+	return 1
+}
+
+func (o *objective) gradient(grad, x []float64) {
+	o.visit(x)
+	for i, v := range x {
+		grad[i] = v / (o.pool.width(i) * o.pool.width(i))
+	}
+	for i, r := range o.residuals {
+		scale := o.weights[i] * o.pull(r.value) * r.value / (o.noise * o.noise)
+		for _, g := range o.pool.sums(o.points[i].kind()) {
+			for t, slope := range r.slopes {
+				grad[g*cost.Terms+t] += scale * slope
+			}
+		}
+	}
+}
+
+func (o *objective) hessian(h *mat.SymDense, x []float64) {
+	o.visit(x)
+	h.Zero()
+	for i := range x {
+		h.SetSym(i, i, 1/(o.pool.width(i)*o.pool.width(i)))
+	}
+	for i, r := range o.residuals {
+		scale := o.weights[i] * o.pull(r.value) / (o.noise * o.noise)
+		groups := o.pool.sums(o.points[i].kind())
+		for _, g := range groups {
+			for _, k := range groups {
+				for s, a := range r.slopes {
+					for t, b := range r.slopes {
+						if m, n := g*cost.Terms+s, k*cost.Terms+t; m <= n {
+							h.SetSym(m, n, h.At(m, n)+scale*a*b)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// solve finds the effects that fit the points best, from a first guess.
+func (p *pool) solve(points []Point, start []float64) ([]float64, error) {
+	o := newObjective(p, points)
+	problem := optimize.Problem{Func: o.value, Grad: o.gradient, Hess: o.hessian}
+	settings := &optimize.Settings{GradientThreshold: 1e-3, MajorIterations: 60, Concurrent: 1}
+	result, err := optimize.Minimize(problem, slices.Clone(start), settings, &optimize.Newton{})
+	if result == nil {
+		return nil, fmt.Errorf("fitting %d points: %w", len(points), err)
+	}
+	// A line search that finds no better place has arrived, as far as difference
+	// quotients can tell.
+	return result.X, nil
+}

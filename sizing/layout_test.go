@@ -1,0 +1,114 @@
+package sizing
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/llmctl/llmctl/profiles"
+)
+
+// TestLayoutsOfLogs are blocks, tokens and concurrency that engines logged for
+// models of several kinds of layers.
+func TestLayoutsOfLogs(t *testing.T) {
+	for _, tc := range []struct {
+		name        string
+		change      func(*Request)
+		block       int
+		blocks      int64
+		tokens      int64
+		concurrency float64
+	}{
+		{"Qwen3.5-27B: 48 states in three groups beside 16 layers of attention (vllm issue 40691)", func(r *Request) {
+			r.Scenario.Model, r.Scenario.Engine, r.MaxModelLen = "qwen3.5-27b", "vllm@0.19", 32768
+			r.KVCacheMemory = 1487 * 784 * 4096 * 16
+		}, 784, 1487, 290_864, 33.04},
+		{"the same with prefix caching: two blocks for each state", func(r *Request) {
+			r.Scenario.Model, r.Scenario.Engine, r.MaxModelLen = "qwen3.5-27b", "vllm@0.24", 131_072
+			r.KVDType, r.Scenario.Parallel.Tensor = "fp8", 2
+			r.KVCacheMemory = 5357971537 // 4.99 GiB
+		}, 1568, 208, 302_921, 2.31},
+		{"Gemma-3-27B: 52 windows of 62 layers in six groups (vllm 0.11)", func(r *Request) {
+			r.Scenario.Model, r.Scenario.Engine, r.MaxModelLen, r.MaxNumBatchedTokens = "gemma-3-27b", "vllm@0.11.0rc2", 4096, 8192
+			r.KVCacheMemory = 89_994 * 131_072 * 10
+		}, 16, 89_994, 205_696, 50.05},
+		{"Gemma-3-27B before groups: windows cost as much as the rest", func(r *Request) {
+			r.Scenario.Model, r.Scenario.Engine, r.MaxModelLen = "gemma-3-27b", "vllm@0.8.5", 4096
+			r.KVCacheMemory = 1000 * 131_072 * 62
+		}, 16, 1000, 16_000, 3.91},
+		{"Llama-3.2-11B-Vision: 8 of 40 layers attend to images and have pages too", func(r *Request) {
+			r.Scenario.Model, r.Scenario.Engine, r.MaxModelLen = "testdata/mllama.json", "vllm@0.6.4", 4096
+			r.KVCacheMemory = 5000 * 40 * 65536
+		}, 16, 5000, 80_000, 19.53},
+		{"SGLang keeps states in a pool of 0.9 of the tokens' bytes", func(r *Request) {
+			r.Scenario.Model, r.Scenario.Engine, r.MaxModelLen = "qwen3.5-27b", "sglang", 32768
+			r.KVCacheMemory = 124_519 * 100_000 // 65,536 B × 1.9
+		}, 1, 100_000, 100_000, 3.05},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			m := mustCompute(t, scenario(tc.change))
+			if m.Inputs.BlockSize != tc.block || m.Memory.KVCacheBlocks != tc.blocks || m.Memory.KVCacheTokens != tc.tokens {
+				t.Errorf("%d blocks of %d, %d tokens, want %d of %d, %d", m.Memory.KVCacheBlocks, m.Inputs.BlockSize, m.Memory.KVCacheTokens, tc.blocks, tc.block, tc.tokens)
+			}
+			if got := m.Memory.MaxConcurrency; got < tc.concurrency-0.005 || got > tc.concurrency+0.005 {
+				t.Errorf("%.3f requests at once, want %.2f", got, tc.concurrency)
+			}
+		})
+	}
+}
+
+// TestMixOfAHybrid: a short request of a model with states takes whole blocks for
+// them, so that far fewer fit than tokens suggest.
+func TestMixOfAHybrid(t *testing.T) {
+	p := mustCompute(t, scenario(func(r *Request) {
+		r.Scenario.Model, r.KVCacheMemory, r.MaxModelLen = "qwen3.5-27b", 20<<30, 8192
+		r.Scenario.Workload.Input, r.Scenario.Workload.Output = fixed(300), fixed(100)
+	}))
+	byTokens := float64(p.Memory.KVCacheTokens) / 350
+	if p.Memory.MixSequences > byTokens/2 {
+		t.Errorf("%v requests of 350 tokens at once, %v tokens", p.Memory.MixSequences, p.Memory.KVCacheTokens)
+	}
+}
+
+// TestPagesHoldTheirTokens: in every layout a page has room for the tokens or the
+// state that its group puts into it, and stages add up to the whole.
+func TestPagesHoldTheirTokens(t *testing.T) {
+	names := profiles.ModelNames()
+	rapid.Check(t, func(t *rapid.T) {
+		r := scenario(func(r *Request) {
+			r.Scenario.Model = rapid.SampledFrom(names).Draw(t, "model")
+			r.Scenario.Engine = rapid.SampledFrom(profiles.EngineNames()).Draw(t, "engine")
+			r.Scenario.Parallel.Pipeline = rapid.IntRange(1, 4).Draw(t, "stages")
+			r.KVDType = rapid.SampledFrom([]string{"bf16", "fp8"}).Draw(t, "cache")
+			r.BlockSize = rapid.SampledFrom([]int{1, 16, 32, 128}).Draw(t, "block")
+		})
+		s, err := resolve(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := s.newLayout()
+		if err != nil {
+			t.Fatal(err)
+		}
+		layers := int64(0)
+		for _, k := range append(layerKinds(s.model, s.kv, 1, s.engine.Windows), stateKinds(s.model, s.format.Base, 1)...) {
+			layers += int64(k.layers)
+			tokens := int64(l.groups[0].blockTokens)
+			for _, g := range l.groups {
+				if g.kind == k.kind && g.window == k.window {
+					tokens = int64(g.blockTokens)
+				}
+			}
+			if need := k.bytes * tokens; k.kind != profiles.LinearAttention && need > l.pageBytes || k.kind == profiles.LinearAttention && k.bytes > l.pageBytes {
+				t.Fatalf("a page of %d bytes is too small for %+v", l.pageBytes, k)
+			}
+		}
+		held := int64(0)
+		for _, bytes := range l.stages {
+			held += bytes / l.pageBytes * int64(len(l.groups))
+		}
+		if len(l.groups) > 1 && held < layers {
+			t.Fatalf("%d layers in groups that hold %d", layers, held)
+		}
+	})
+}

@@ -1,0 +1,64 @@
+package sizing
+
+import (
+	"github.com/llmctl/llmctl/profiles"
+	"github.com/llmctl/llmctl/sizing/shape"
+)
+
+// A pipeline cuts the layers into stages. The first one also holds the
+// embeddings, the last one the head and the sampler's buffers; the stage with
+// the fewest blocks decides for all (vLLM: the minimum over workers).
+
+// stageBounds are the first layers of each stage, and the number of layers: the
+// layers that do not divide go one each to the stages before the last, from the
+// back, since the last one has the head (vLLM: distributed/utils.py,
+// get_pp_indices).
+func stageBounds(layers, pipeline int) []int {
+	each, rest := layers/pipeline, layers%pipeline
+	bounds := []int{0}
+	for stage := range pipeline {
+		n := each
+		if fromBack := pipeline - 1 - stage; fromBack >= 1 && fromBack <= rest {
+			n++
+		}
+		bounds = append(bounds, bounds[stage]+n)
+	}
+	return bounds
+}
+
+// stageOf is the stage that a layer is on.
+func (s *situation) stageOf(layer int) int {
+	stage := 0
+	for stage < s.inputs.PipelineParallel-1 && layer >= s.bounds[stage+1] {
+		stage++
+	}
+	return stage
+}
+
+// stageLayers are the layers of a stage.
+func (s *situation) stageLayers(stage int) []profiles.Layer {
+	return s.model.Layers[s.bounds[stage]:s.bounds[stage+1]]
+}
+
+// stageWeights are the weights of a stage, before they are divided over ranks.
+// A head tied to the embeddings is a copy of them on the last stage.
+func (s *situation) stageWeights(stage int) shape.WeightBytes {
+	w := shape.StageWeights(s.model, s.format, s.bounds[stage], s.bounds[stage+1])
+	last := s.inputs.PipelineParallel - 1
+	if stage == last && stage > 0 && w.Head == 0 {
+		w.Head = w.Embedding
+	}
+	if stage > 0 {
+		w.Embedding = 0
+	}
+	if stage < last {
+		w.Head = 0
+	}
+	// Data parallelism divides the experts too: all ranks of a replica hold
+	// each of them once.
+	w.Experts /= float64(s.inputs.DataParallel)
+	return w
+}
+
+// samples reports whether a stage has the sampler.
+func (s *situation) samples(stage int) bool { return stage == s.inputs.PipelineParallel-1 }
