@@ -22,7 +22,6 @@ func (r replica) closedLoop(clients float64) state {
 	c := clients / pipeline
 	n := min(c, r.capacity/pipeline)
 	s := state{closed: true, stable: true}
-	s.workMoments(r)
 	low, high := 0.0, 1.0
 	for ; s.inFlight(r, high, n) < n && high < 1e9; high *= 2 {
 		low = high
@@ -51,14 +50,15 @@ func (r replica) closedLoop(clients float64) state {
 // in the engine, infinitely many when the rate is beyond what it can do.
 func (s *state) inFlight(r replica, rate, n float64) float64 {
 	others := max(0, 1-1/n)
-	s.rate, s.share = rate, others*rate*s.workMean
-	if s.share >= 1 {
-		return math.Inf(1)
-	}
+	s.rate = rate
 	// More in the batch makes longer steps and a larger batch.
 	s.batch = 0
 	for range 1000 {
 		s.decode = r.decodeStep(max(0, s.batch-1))
+		s.addPrompts(r)
+		if s.share = others * rate * s.workMean; s.share >= 1 {
+			return math.Inf(1)
+		}
 		s.step = s.decode.Seconds / (1 - s.share)
 		next := rate * (r.mix.output - 1) * s.step
 		done := next-s.batch < 1e-9*max(1, next)

@@ -50,7 +50,7 @@ func (d *derivations) firstToken(p *Plan, r replica, st state) {
 func (d *derivations) tokens(p *Plan, r replica, st state) {
 	q := st.prompts
 	share := figure(st.share)
-	part, perToken := r.mix.settled(st.share)
+	_, perToken := r.mix.settled(st.share)
 	d.add("prompts left behind", "share of prefill × TTFT − prompts behind",
 		fmt.Sprintf("%s × %s − %s", share, secondsFigure(q.first.mean), secondsFigure(q.behind)), q.backlog.mean, "s",
 		"work that arrived during the time to first token and is still to be done")
@@ -61,7 +61,7 @@ func (d *derivations) tokens(p *Plan, r replica, st state) {
 		fmt.Sprintf("%s + %s × %s", secondsFigure(st.step), secondsFigure(st.delay), figure(perToken)), p.Performance.TPOT.Mean, "s",
 		"mean over the outputs' lengths; short outputs feel the delay most")
 	d.add("batch", "rate × ((output tokens − 1) × step + delay × E[1 − share^m])",
-		fmt.Sprintf("%s/s × ((%s − 1) × %s + %s × %s)", figure(p.Performance.RPS), figure(r.mix.output), secondsFigure(st.step), secondsFigure(st.delay), figure(part)),
+		fmt.Sprintf("%s/s × ((%s − 1) × %s + %s × %s)", figure(p.Performance.RPS), figure(r.mix.output), secondsFigure(st.step), secondsFigure(st.delay), figure(st.settled)),
 		p.Performance.Batch, "sequences", "Little's law")
 	d.note("TPOT, p99", "step + arriving prompts, prompts left behind and the batch met, at 99%",
 		"inverted over the outputs' lengths", p.Performance.TPOT.P99, "s", "a gamma distribution per length, from mean and deviation")

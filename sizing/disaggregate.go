@@ -111,9 +111,8 @@ func (q *pools) serve(before state) {
 func (r replica) emptyStep() cost.Step {
 	tokens := max(1, min(r.batched, r.mix.input-r.mix.cached))
 	p := cost.Prefill{Tokens: tokens, Context: r.mix.cached, Final: true}
-	step := cost.StepTime(r.facts, r.device, r.constants, cost.Batch{Prefill: []cost.Prefill{p}})
-	step.Seconds -= cost.Marginal(r.facts, r.device, r.constants, p)
-	return step
+	chunk := cost.NewChunk(r.facts, r.device, r.constants, p)
+	return chunk.Without(cost.StepTime(r.facts, r.device, r.constants, cost.Batch{Prefill: []cost.Prefill{p}}))
 }
 
 // disaggregate sizes the pools for the load of the aggregated plan.

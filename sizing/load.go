@@ -56,23 +56,28 @@ type state struct {
 	slope   float64 // of T over B
 	settle  float64 // share of a deviation of the batch that each output length takes away
 
-	workMean, workSquare float64 // E[w], E[w²]
+	work                 []float64 // prefill work per input point
+	workMean, workSquare float64   // E[w], E[w²]
+	settled              float64   // E[1 − ρ^m], m the tokens after the first
 }
 
 // spread is how many standard deviations above the mean the batch must fit:
 // the 99th percentile of a normal distribution.
 var spread = mathext.NormalQuantile(0.99)
 
-// prompt is the part of prompts that is computed, in tokens and seconds.
-type prompt struct{ weight, tokens, work, perToken float64 }
+// prompt is the part of prompts that is computed, in tokens, and what it brings
+// into a step.
+type prompt struct {
+	weight, tokens float64
+	chunk          cost.Chunk
+}
 
-// newReplica computes what the uncached part of each prompt adds to steps.
+// newReplica computes what the uncached part of each prompt brings into steps.
 func newReplica(r replica) replica {
 	r.prompts = make([]prompt, len(r.mix.inputs))
 	for i, p := range r.mix.inputs {
 		tokens := p.tokens - p.cached
-		work := cost.Marginal(r.facts, r.device, r.constants, cost.Prefill{Tokens: tokens, Context: p.cached, Final: true})
-		r.prompts[i] = prompt{p.weight, tokens, work, work / tokens}
+		r.prompts[i] = prompt{p.weight, tokens, cost.NewChunk(r.facts, r.device, r.constants, cost.Prefill{Tokens: tokens, Context: p.cached, Final: true})}
 	}
 	return r
 }
@@ -84,9 +89,7 @@ func (r replica) at(rate float64) state { return r.above(rate, 0) }
 func (r replica) above(rate, batch float64) state {
 	pipeline := float64(r.facts.Pipeline)
 	s := state{rate: rate / pipeline}
-	s.workMoments(r)
-	s.share = s.rate * s.workMean
-	if s.share >= 1 || s.rate*r.receive > busiestTransfer {
+	if s.rate*r.receive > busiestTransfer {
 		return s
 	}
 	if !s.solveBatch(r, batch) {
@@ -98,14 +101,21 @@ func (r replica) above(rate, batch float64) state {
 	return s
 }
 
-// workMoments fills in the moments of the prefill work of a request.
-func (s *state) workMoments(r replica) {
+// addPrompts computes the work of the prompts beside the decodes of a step.
+func (s *state) addPrompts(r replica) {
+	s.workMean, s.workSquare = 0, 0
 	if r.front != nil {
 		return
 	}
-	for _, p := range r.prompts {
-		s.workMean += p.weight * p.work
-		s.workSquare += p.weight * p.work * p.work
+	if s.work == nil {
+		s.work = make([]float64, len(r.prompts))
+	}
+	for i := range r.prompts {
+		p := &r.prompts[i]
+		w := p.chunk.Beside(&s.decode)
+		s.work[i] = w
+		s.workMean += p.weight * w
+		s.workSquare += p.weight * w * w
 	}
 }
 
@@ -116,7 +126,6 @@ func (s *state) workMoments(r replica) {
 // with experts that few more tokens touch, there is no other batch to be found.
 func (s *state) solveBatch(r replica, batch float64) bool {
 	capacity := r.capacity / float64(r.facts.Pipeline)
-	settled, _ := r.mix.settled(s.share)
 	// growth is what Little's law gives beyond a batch.
 	growth := func(batch float64) float64 {
 		switch {
@@ -125,7 +134,7 @@ func (s *state) solveBatch(r replica, batch float64) bool {
 		case r.transfer != nil:
 			return 0
 		}
-		return s.rate*((r.mix.output-1)*s.step+s.delay*settled) - batch
+		return s.rate*((r.mix.output-1)*s.step+s.delay*s.settled) - batch
 	}
 	last, lastGrowth := batch, growth(batch)
 	now := batch + lastGrowth
@@ -156,6 +165,13 @@ func (s *state) solveBatch(r replica, batch float64) bool {
 func (s *state) load(r replica, batch float64) bool {
 	s.batch = batch
 	s.decode = r.decodeStep(batch)
+	s.addPrompts(r)
+	if s.share = s.rate * s.workMean; s.share >= 1 {
+		return false
+	}
+	if s.settled == 0 {
+		s.settled, _ = r.mix.settled(s.share)
+	}
 	s.step = s.decode.Seconds / (1 - s.share)
 	if r.front != nil {
 		s.prompts = *r.front

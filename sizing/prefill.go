@@ -47,16 +47,17 @@ func (s *state) queuePrompts(r replica) bool {
 	budget, d, rho := r.budget(*s), s.decode.Seconds, s.share
 	q := promptQueue{own: s.prompts.own}
 	share := d / budget // of a token in the decodes of its step
-	for _, p := range r.prompts {
-		occupied := p.work + share*p.tokens
+	for i := range r.prompts {
+		p, w := &r.prompts[i], s.work[i]
+		occupied := w + share*p.tokens
 		q.service += p.weight * occupied
 		q.square += p.weight * occupied * occupied
 		q.cube += p.weight * occupied * occupied * occupied
-		chunks := p.work * p.work
+		chunks := w * w
 		if p.tokens > budget {
 			whole := math.Floor(p.tokens / budget)
 			last := p.tokens - whole*budget
-			chunks = p.perToken * p.perToken * (whole*budget*budget + last*last)
+			chunks *= (whole*budget*budget + last*last) / (p.tokens * p.tokens)
 		}
 		q.chunks += p.weight * chunks
 	}
@@ -95,14 +96,15 @@ func (q *promptQueue) ownSteps(r replica, s *state) {
 	}
 	running := s.step + s.rate*q.chunks/(1-rho*rho)
 	square := 0.0
-	for i, p := range r.prompts {
-		steps := 1.0
+	for i := range r.prompts {
+		p, w := &r.prompts[i], s.work[i]
+		perToken, steps := w/p.tokens, 1.0
 		if p.tokens > budget {
 			steps = math.Ceil(p.tokens / budget)
 		}
-		later := rho * (q.working*running/2 + (steps-1)*(d+p.perToken*budget))
-		q.behind += p.weight * min(later, p.perToken*(steps*budget-p.tokens))
-		own := p.work + d*steps
+		later := rho * (q.working*running/2 + (steps-1)*(d+perToken*budget))
+		q.behind += p.weight * min(later, perToken*(steps*budget-p.tokens))
+		own := w + d*steps
 		q.own[i] = weighted{p.weight, own}
 		q.ownMean += p.weight * own
 		square += p.weight * own * own

@@ -74,8 +74,8 @@ func (r replica) quickRate(l limits) (rate float64, bound string) {
 }
 
 // search finds the largest rate to a relative precision. All latencies grow with
-// the rate, so that bisection does, below the rate at which nothing but prefill
-// would be done and that at which a full batch of the shortest steps would be.
+// the rate, so that bisection does, from the rate at which nothing but prefill
+// would be done or that at which a full batch of the shortest steps would be.
 func (l limits) search(r replica, precision float64) (rate float64, bound string) {
 	idle := r.at(idleRate)
 	if bound := l.stops(r, idle); bound != "" {
@@ -85,8 +85,13 @@ func (l limits) search(r replica, precision float64) (rate float64, bound string
 	if idle.workMean > 0 {
 		high = min(high, float64(r.facts.Pipeline)/idle.workMean)
 	}
-	if bound = l.stops(r, r.at(high)); bound == "" {
-		return high, "nothing"
+	for {
+		if bound = l.stops(r, r.at(high)); bound != "" {
+			break
+		}
+		if high *= 2; high > 1e9 {
+			return high / 2, "nothing"
+		}
 	}
 	low := max(idleRate, high/2)
 	batch := idle.batch
