@@ -7,8 +7,8 @@ import (
 
 // steps explains the mean step, which carries the prompts that arrive meanwhile.
 func (d *derivations) steps(r replica, st state) {
-	d.note("prefill work per request", "e × cache bytes ÷ bandwidth + m × operations ÷ rate + collectives",
-		fmt.Sprintf("mean over the prompts' lengths, of which %s tokens on average are not cached", figure(r.mix.input-r.mix.cached)), st.workMean, "s", "same constants")
+	d.note("prefill work per request", "launches + √((memory + cache)² + (compute + operations)²) − √(memory² + compute²) + collectives",
+		fmt.Sprintf("beside the decode step; mean over the prompts' lengths, of which %s tokens on average are not cached", figure(r.mix.input-r.mix.cached)), st.workMean, "s", "same constants")
 	d.add("share of prefill", "rate × prefill work", fmt.Sprintf("%s/s × %s", figure(st.rate), secondsFigure(st.workMean)), st.share, "", "work of the prompts in a second")
 	d.add("step, mean", "decode step ÷ (1 − share of prefill)",
 		fmt.Sprintf("%s ÷ (1 − %s)", secondsFigure(st.decode.Seconds), figure(st.share)), st.step, "s",
@@ -42,7 +42,7 @@ func (d *derivations) firstToken(p *Plan, r replica, st state) {
 			figure(q.ahead*q.ahead*1e6), rate, figure(q.cube*1e6), figure(q.busy), figure(st.step*st.step*1e6),
 			rate, figure(q.chunks*1e6), secondsFigure(st.step), share),
 		math.Sqrt(q.wait.variance), "s", "Takács; E[S³] and E[chunk²], the work of a prompt in one step squared, are means over the prompts' lengths")
-	d.note("TTFT, p99", "own prefill + wait, a gamma distribution of this mean and deviation, at 99%",
+	d.note("TTFT, p99", "own prefill + steps before its own + prompts ahead and behind, a gamma distribution of this mean and deviation, at 99%",
 		"inverted over the prompts' lengths", p.Performance.TTFT.P99, "s", "Wilson and Hilferty's normal approximation")
 }
 

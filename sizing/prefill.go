@@ -34,7 +34,7 @@ type promptQueue struct {
 	behind   float64 // work of later prompts in its last step, mean
 	chunks   float64 // sum over the prompt's steps of their work squared, mean
 
-	wait    excess // ahead, boundary and behind
+	wait    excess // ahead and behind
 	first   excess // the time to the first token
 	backlog excess // work that waits when the first token comes
 }
@@ -70,10 +70,10 @@ func (s *state) queuePrompts(r replica) bool {
 	q.counted = q.ahead - s.rate*s.workSquare/(2*(1-rho))
 	q.boundary = q.working * (d/2 + max(0, rho*s.step-q.counted))
 	q.ownSteps(r, s)
-	q.wait.mean = q.ahead + q.boundary + q.behind
+	q.wait.mean = q.ahead + q.behind
 	q.wait.variance = q.ahead*q.ahead + s.rate*q.cube/(3*(1-q.busy)) +
 		s.step*s.step/12 + 1.5*s.rate*q.chunks*s.step/(1-rho)
-	q.first.mean += q.wait.mean
+	q.first.mean += q.boundary + q.wait.mean
 	q.first.variance += q.wait.variance
 	q.backlog = excess{
 		mean:     rho*q.first.mean - q.behind,
@@ -120,6 +120,7 @@ func (s state) ttft() float64 { return s.prompts.first.mean }
 // distribution have steps where there are none.
 func (s state) ttftBelow(t float64) float64 {
 	own, sum := s.prompts.own, 0.0
+	t -= s.prompts.boundary
 	low := own[0].value
 	atLow := s.prompts.wait.below(t - low)
 	for i, p := range own {
