@@ -52,6 +52,12 @@ func (r Request) Args() []string {
 	count("--kv-cache-memory", int(r.KVCacheMemory))
 	count("--accelerator-memory", int(r.AcceleratorMemory))
 	number("--target-utilization", r.TargetUtilization)
+	count("--count", r.Count)
+	count("--spare", r.Spare)
+	if r.Disaggregate {
+		args = append(args, "--disaggregate")
+	}
+	number("--transfer-bandwidth", r.TransferBandwidth)
 	text("--calibration", r.CalibrationFile)
 	return args
 }

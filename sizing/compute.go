@@ -70,16 +70,16 @@ func (s *situation) fitLength(m *Memory, l layout) {
 	s.assume("max_model_len", fmt.Sprint(s.inputs.MaxModelLen), "--max-model-len")
 }
 
-// warmMix reads the workload with the share of its prefixes that the cache can
-// keep beside the sequences in flight. A cache too small for all prefixes keeps
-// as many as fit into half of it.
+// warmMix reads the workload with the share of its prefixes that requests find in
+// the cache.
 func (s *situation) warmMix(m Memory, l layout) mix {
+	w := s.workload
 	resident := 1.0
-	if w := s.workload.Prefix; w.Groups > 0 && m.KVCacheBlocks > 0 {
-		need := float64(w.Groups) * l.prefix(float64(w.Tokens))
-		resident = min(1, float64(m.KVCacheBlocks)/2/need)
+	if w.Prefix.Groups > 0 && m.KVCacheBlocks > 0 {
+		tokens := newLengths(w.Input, s.inputs.MaxModelLen).mean() + newLengths(w.Output, s.inputs.MaxModelLen).mean()
+		resident = prefixHits(w.Prefix, float64(m.KVCacheBlocks), l.average(tokens), l.prefix(float64(w.Prefix.Tokens)))
 	}
-	return newMix(s.workload, s.inputs.BlockSize, resident, s.inputs.MaxModelLen)
+	return newMix(w, s.inputs.BlockSize, resident, s.inputs.MaxModelLen)
 }
 
 // mixSequences is how many decoding sequences of the workload one pool holds on
@@ -140,9 +140,15 @@ func (s *situation) plan(p *Plan, l layout, m mix) {
 		p.Reasons = append(p.Reasons, fmt.Sprintf("one request at a time is already too much: %s", bound))
 		return
 	}
+	s.warnTight(r)
 	load := planLoad(r, s.inputs, rate)
+	if !s.judge(p, r, load, rate) {
+		return
+	}
+	s.now = load.operating
 	p.Performance = performance(r, load, rate, bound)
 	p.Fleet = load.fleet(s.inputs, m, rate)
+	s.disaggregate(p, r, load)
 }
 
 // relaxed drops those bounds of a default objective that a lone request
@@ -175,8 +181,8 @@ func performance(r replica, l load, maxRate float64, bound string) *Performance 
 	return &Performance{
 		RPS:              l.rate,
 		TTFT:             Quantiles{s.ttft(), s.ttftQuantile(0.5), s.ttftQuantile(0.99)},
-		TPOT:             Quantiles{s.step, s.tpotQuantile(r, 0.5), s.tpotQuantile(r, 0.99)},
-		E2E:              Quantiles{s.e2e(r), whole.quantile(0.5), whole.quantile(0.99)},
+		TPOT:             Quantiles{s.tpot(r), s.tpotQuantile(r, 0.5), s.tpotQuantile(r, 0.99)},
+		E2E:              Quantiles{s.e2e(), whole.quantile(0.5), whole.quantile(0.99)},
 		Batch:            s.batch * math.Max(1, float64(r.facts.Pipeline)),
 		PrefillTokensPS:  l.rate * (r.mix.input - r.mix.cached),
 		OutputTokensPS:   l.rate * r.mix.output,

@@ -33,13 +33,20 @@ func derive(s *situation, p *Plan, l layout, m mix) []Derivation {
 	d.poolRange(s, p.Memory, l)
 	if p.Performance != nil {
 		r := s.newReplica(p.Memory, m)
-		st := r.at(p.Performance.RPS)
+		st := s.now
 		d.step(s, r, st)
-		d.tokens(p, r, st)
-		d.firstToken(p, r, st)
-		d.quantiles(p)
+		if st.closed {
+			d.closedLoop(p, r, st)
+		} else {
+			d.steps(r, st)
+			d.firstToken(p, r, st)
+			d.tokens(p, r, st)
+		}
+		d.quantiles(p, st.closed)
 		d.throughput(p, r)
+		d.largest(p)
 		d.fleet(p, r)
+		d.pools(s, p)
 	}
 	d.name()
 	return d

@@ -47,6 +47,8 @@ var derivedKeys = map[string]string{
 	"replicas":                          "plan.replicas",
 	"accelerators":                      "plan.accelerators",
 	"utilization":                       "plan.utilization",
+	"replicas that carry the load":      "plan.needed_replicas",
+	"utilization with failures":         "plan.utilization_with_failures",
 	"rate of the fleet":                 "plan.rps",
 	"cost per hour":                     "plan.usd_per_hour",
 	"cost per 1M input tokens":          "plan.usd_per_1m_input_tokens",

@@ -20,19 +20,23 @@ func (d *derivations) state(s *situation, p *Plan) {
 		"config.json: the linear layers' heads and widths")
 }
 
-// quantiles names the percentiles, which come from distributions.
-func (d *derivations) quantiles(p *Plan) {
+// quantiles names the percentiles that no line above has explained: they come
+// from distributions. In a closed loop that is all of them.
+func (d *derivations) quantiles(p *Plan, closed bool) {
 	q := p.Performance
 	for _, t := range []struct {
 		name, how, source string
 		times             Quantiles
+		tail              bool
 	}{
-		{"TTFT", "the time where the distribution of own prefill plus wait reaches it", "mixture over the prompts' lengths, exponential tail of the wait", q.TTFT},
-		{"TPOT", "the mean and the bad luck of that percentile with the batch and with the prompts of others", "Poisson batch, compound Poisson prompts", q.TPOT},
-		{"E2E", "the time where the distribution of TTFT + TPOT × (output tokens − 1) reaches it", "lengths, first token and luck taken as independent", q.E2E},
+		{"TTFT", "the time where the distribution of own prefill plus wait reaches it", "mixture over the prompts' lengths, gamma distribution of the wait", q.TTFT, closed},
+		{"TPOT", "the time where the distribution of steps and prompts of others reaches it", "mixture over the outputs' lengths, a gamma distribution each", q.TPOT, closed},
+		{"E2E", "the time where the distribution of TTFT + TPOT × (output tokens − 1) reaches it", "lengths, first token and luck taken as independent", q.E2E, true},
 	} {
 		d.note(t.name+", p50", t.how, "found by bisection", t.times.P50, "s", t.source)
-		d.note(t.name+", p99", t.how, "found by bisection", t.times.P99, "s", t.source)
+		if t.tail {
+			d.note(t.name+", p99", t.how, "found by bisection", t.times.P99, "s", t.source)
+		}
 	}
 }
 
@@ -59,11 +63,12 @@ func (d *derivations) load(p *Plan) {
 		d.note("rate of the fleet", "as asked", "a setting", f.RPS, "requests/s", "--rps")
 	case in.Concurrency > 0:
 		d.note("rate of the fleet", "replicas × the rate at which each has its share in flight, at most its planned rate", "found by bisection", f.RPS, "requests/s", "Little's law")
+	case in.Count > 0:
+		d.add("rate of the fleet", "replicas × largest rate × target utilization", fmt.Sprintf("%d × %s/s × %s", f.Replicas, figure(q.MaxRPS), setting(in.TargetUtilization)), f.RPS, "requests/s", "--count, --target-utilization")
 	default:
 		d.add("rate of the fleet", "largest rate × target utilization", fmt.Sprintf("%s/s × %s", figure(q.MaxRPS), setting(in.TargetUtilization)), f.RPS, "requests/s", "--target-utilization")
 	}
 	d.add("rate per replica", "rate of the fleet ÷ replicas", fmt.Sprintf("%s/s ÷ %d", figure(f.RPS), f.Replicas), q.RPS, "requests/s", "an even split")
-	d.add("utilization", "rate per replica ÷ largest rate", fmt.Sprintf("%s/s ÷ %s/s", figure(q.RPS), figure(q.MaxRPS)), f.Utilization, "", "of the largest rate that meets the objective")
 	d.add("accelerators", "replicas × TP × PP"+strings.ReplaceAll(dataFormula(in), "data-parallel ranks", "DP"),
 		fmt.Sprintf("%d × %d × %d", f.Replicas, in.TensorParallel, in.PipelineParallel)+dataRanks(in), float64(f.Accelerators), "accelerators", "--tp, --pp")
 }

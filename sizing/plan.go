@@ -15,6 +15,7 @@ type Plan struct {
 	Memory       Memory        `json:"memory"`
 	Performance  *Performance  `json:"performance,omitempty"`
 	Fleet        *Fleet        `json:"plan,omitempty"`
+	Pools        *Pools        `json:"pools,omitempty"` // the same load with prefill and decode apart
 	Derivation   []Derivation  `json:"derivation"`
 	Assumptions  []Assumption  `json:"assumptions"`
 	Warnings     []Warning     `json:"warnings"`
@@ -33,6 +34,9 @@ type Inputs struct {
 	KVDType               string  `json:"kv_dtype"`
 	RPS                   float64 `json:"rps,omitempty"`
 	Concurrency           int     `json:"concurrency,omitempty"`
+	Count                 int     `json:"count,omitempty"` // accelerators at hand
+	Spare                 int     `json:"spare,omitempty"` // replicas that may fail
+	TransferBandwidth     float64 `json:"transfer_bandwidth_bytes_per_s,omitempty"`
 	Workload              string  `json:"workload"`
 	InputTokens           float64 `json:"input_tokens"`  // mean
 	OutputTokens          float64 `json:"output_tokens"` // mean
@@ -122,11 +126,16 @@ type Fleet struct {
 	Replicas     int     `json:"replicas"`
 	Accelerators int     `json:"accelerators"`
 	Utilization  float64 `json:"utilization"` // of the largest rate
-	RPS          float64 `json:"rps"`
-	USDPerHour   float64 `json:"usd_per_hour,omitempty"`
-	USDPer1MIn   float64 `json:"usd_per_1m_input_tokens,omitempty"`
-	USDPer1MOut  float64 `json:"usd_per_1m_output_tokens,omitempty"`
-	USDPer1M     float64 `json:"usd_per_1m_total_tokens,omitempty"`
+
+	Needed                  int     `json:"needed_replicas,omitempty"` // without the spare ones
+	Spare                   int     `json:"spare_replicas,omitempty"`  // that may fail
+	UtilizationWithFailures float64 `json:"utilization_with_failures,omitempty"`
+
+	RPS         float64 `json:"rps"`
+	USDPerHour  float64 `json:"usd_per_hour,omitempty"`
+	USDPer1MIn  float64 `json:"usd_per_1m_input_tokens,omitempty"`
+	USDPer1MOut float64 `json:"usd_per_1m_output_tokens,omitempty"`
+	USDPer1M    float64 `json:"usd_per_1m_total_tokens,omitempty"`
 }
 
 // Derivation is how one number was reached, fit to be read aloud. Substituted is

@@ -1,16 +1,43 @@
 package sizing
 
-import "math"
+import (
+	"math"
+
+	"github.com/llmctl/llmctl/profiles"
+)
 
 // limits is the objective that a rate must meet; a zero bound does not apply.
 type limits struct {
 	ttft, tpot, e2e float64
 	quantile        float64
+	each            []limits // of several objectives, each with its own quantile; the fields above are the strictest
+}
+
+// mostCertain is the largest quantile: a share of all requests can not be promised
+// for a random queue.
+const mostCertain = 0.9999
+
+// ownLimits is one objective.
+func ownLimits(o profiles.SLO) limits {
+	return limits{
+		ttft: stricter(o.TTFT.Seconds(), o.TTFO), tpot: o.TPOT.Seconds(), e2e: o.E2E.Seconds(),
+		quantile: min(o.Target(), mostCertain),
+	}
+}
+
+// objectives are the limits one by one.
+func (l limits) objectives() []limits {
+	if len(l.each) > 0 {
+		return l.each
+	}
+	return []limits{l}
 }
 
 // stops names the first thing that a state violates, "" when it is fine.
 func (l limits) stops(r replica, s state) string {
 	switch {
+	case !s.stable && s.rate*r.receive > busiestTransfer:
+		return "transfer of caches"
 	case !s.stable && s.batch <= r.capacity/float64(r.facts.Pipeline):
 		return "prefill throughput"
 	case !s.stable || s.full:
@@ -18,12 +45,16 @@ func (l limits) stops(r replica, s state) string {
 			return "KV cache"
 		}
 		return "max_num_seqs"
-	case l.tpot > 0 && s.tpotQuantile(r, l.quantile) > l.tpot:
-		return "TPOT objective"
-	case l.ttft > 0 && s.ttftQuantile(l.quantile) > l.ttft:
-		return "TTFT objective"
-	case l.e2e > 0 && s.latency(r).below(l.e2e) < l.quantile:
-		return "E2E objective"
+	}
+	for _, o := range l.objectives() {
+		switch {
+		case o.tpot > 0 && s.decoding(r).tpotBelow(r.mix.later, o.tpot) < o.quantile:
+			return "TPOT objective"
+		case o.ttft > 0 && s.ttftBelow(o.ttft) < o.quantile:
+			return "TTFT objective"
+		case o.e2e > 0 && s.latency(r).below(o.e2e) < o.quantile:
+			return "E2E objective"
+		}
 	}
 	return ""
 }
@@ -32,26 +63,55 @@ func (l limits) stops(r replica, s state) string {
 const idleRate = 1e-6
 
 // maxRate is the largest rate that meets the limits, and what stops a higher
-// one. It is 0 when even a lone request violates them. All latencies grow with
-// the rate, so that bisection finds it.
-func (l limits) maxRate(r replica) (rate float64, bound string) {
-	if bound := l.stops(r, r.at(idleRate)); bound != "" {
+// one. It is 0 when even a lone request violates them.
+func (l limits) maxRate(r replica) (rate float64, bound string) { return l.search(r, 1e-4) }
+
+// quickRate is maxRate within 3%, at a fraction of its price: a search among
+// many configurations needs no more.
+func (r replica) quickRate(l limits) (rate float64, bound string) {
+	r.mix.later = condense(r.mix.later, 6)
+	return l.search(r, 0.02)
+}
+
+// search finds the largest rate to a relative precision. All latencies grow with
+// the rate, so that bisection does, from the rate at which nothing but prefill
+// would be done or that at which a full batch of the shortest steps would be.
+func (l limits) search(r replica, precision float64) (rate float64, bound string) {
+	idle := r.at(idleRate)
+	if bound := l.stops(r, idle); bound != "" {
 		return 0, bound
 	}
-	low, high := idleRate, 1.0
-	for l.stops(r, r.at(high)) == "" {
-		low, high = high, high*2
-		if high > 1e9 {
-			return low, "nothing"
+	high := r.capacity / (idle.batch / idle.rate)
+	if idle.workMean > 0 {
+		high = min(high, float64(r.facts.Pipeline)/idle.workMean)
+	}
+	for {
+		if bound = l.stops(r, r.at(high)); bound != "" {
+			break
+		}
+		if high *= 2; high > 1e9 {
+			return high / 2, "nothing"
 		}
 	}
-	for high-low > 1e-4*high {
+	low := max(idleRate, high/2)
+	batch := idle.batch
+	for low > idleRate {
+		s := r.above(low, batch)
+		stop := l.stops(r, s)
+		if stop == "" {
+			batch = s.batch
+			break
+		}
+		high, bound, low = low, stop, max(idleRate, low/4)
+	}
+	for high-low > precision*high {
 		middle := math.Sqrt(low * high)
-		if l.stops(r, r.at(middle)) == "" {
-			low = middle
+		s := r.above(middle, batch)
+		if stop := l.stops(r, s); stop == "" {
+			low, batch = middle, s.batch
 		} else {
-			high = middle
+			high, bound = middle, stop
 		}
 	}
-	return low, l.stops(r, r.at(high))
+	return low, bound
 }

@@ -38,22 +38,29 @@ type Request struct {
 	TargetUtilization    float64      // 0..1
 	Calibration          []cost.Entry // constants that go before the built-in ones
 	CalibrationFile      string       // where they were read from
+	Count                int          // accelerators at hand; as many as it takes when 0
+	Spare                int          // replicas that may fail while the load is still carried
+	Disaggregate         bool         // size prefill and decode pools too
+	TransferBandwidth    float64      // bytes per second and accelerator, for the caches between them
 
 	Today time.Time // tells old prices; zero when nobody asks
 }
 
 // situation is a request with every default filled in and every name loaded.
 type situation struct {
-	model    *profiles.Model
-	device   *profiles.Accelerator
-	engine   *profiles.Engine
-	workload profiles.Workload
-	format   shape.Format
-	kv       shape.DType
-	limits   limits
-	sloGiven bool
-	lenGiven bool
-	kvGiven  int64
+	model     *profiles.Model
+	device    *profiles.Accelerator
+	engine    *profiles.Engine
+	workload  profiles.Workload
+	format    shape.Format
+	kv        shape.DType
+	limits    limits
+	now       state // at the planned load
+	split     pools
+	sloGiven  bool
+	lenGiven  bool
+	kvGiven   int64
+	bandwidth float64 // between pools; 0 when there are none
 
 	calibration []cost.Entry
 	bounds      []int // first layer of each pipeline stage
@@ -78,7 +85,7 @@ func (s *situation) warn(code, format string, args ...any) {
 func resolve(r Request) (*situation, error) {
 	s := &situation{calibration: r.Calibration}
 	for _, step := range []func(Request) error{
-		s.resolveHardware, s.resolveRates, s.resolveParallel, s.resolveFormats, s.resolveLimits, s.resolveWorkload, s.resolveSLO, s.resolvePrice,
+		s.resolveHardware, s.resolveRates, s.resolveParallel, s.resolveFormats, s.resolveLimits, s.resolveWorkload, s.resolveReplicas, s.resolvePools, s.resolveSLO, s.resolvePrice,
 	} {
 		if err := step(r); err != nil {
 			return nil, err
@@ -198,7 +205,7 @@ func (s *situation) resolveLimits(r Request) error {
 		}
 	}
 	if r.TargetUtilization == 0 {
-		in.TargetUtilization = DefaultTargetUtilization
+		in.TargetUtilization = r.targetUtilization()
 		s.assume("target utilization", fmt.Sprintf("%.2f", in.TargetUtilization), "--target-utilization")
 	}
 	return nil
@@ -245,7 +252,11 @@ func (s *situation) resolveWorkload(r Request) error {
 		s.assume("output tokens", w.Output.String(), "--osl")
 	}
 	if w.Arrival.RatePerS == 0 && w.Arrival.Concurrency == 0 {
-		s.assume("load", "one replica at target utilization", "--rps or --concurrency")
+		load := "one replica at target utilization"
+		if r.Count > 0 {
+			load = "the largest that the accelerators carry"
+		}
+		s.assume("load", load, "--rps or --concurrency")
 	}
 	const unbounded = math.MaxInt32
 	if usual := newLengths(w.Input, unbounded).quantile(0.5) + newLengths(w.Output, unbounded).quantile(0.5); s.lenGiven && usual > float64(s.inputs.MaxModelLen) {
@@ -264,8 +275,10 @@ func describeDefault(name string) string {
 	return name
 }
 
-// resolveSLO takes the strictest bound of each clause. Classes are not told
-// apart, since a workload does not say how their requests differ.
+// resolveSLO reads the objectives. Classes are not told apart, since a workload
+// does not say how their requests differ: all requests hold the objective of each
+// class, at its own attainment. The strictest bound of each clause, at the
+// strictest attainment, is what is shown.
 func (s *situation) resolveSLO(r Request) error {
 	slos := r.Scenario.SLO
 	s.sloGiven = len(slos) > 0
@@ -281,16 +294,19 @@ func (s *situation) resolveSLO(r Request) error {
 		l.ttft, l.tpot, l.e2e = stricter(l.ttft, slo.TTFT), stricter(l.tpot, slo.TPOT), stricter(l.e2e, slo.E2E)
 		l.ttft = stricter(l.ttft, slo.TTFO)
 		l.quantile = max(l.quantile, slo.Target())
+		l.each = append(l.each, ownLimits(slo))
 		unsaid = unsaid || slo.Attainment == 0
 		if slo.Class != "" {
-			s.warn("slo-class", "the SLO of class %s is applied to all requests", slo.Class)
+			s.warn("slo-class", "the SLO of class %s is applied to all requests: classes share one queue, and a workload does not say how their lengths differ", slo.Class)
 		}
 	}
 	if unsaid && l.quantile == profiles.DefaultAttainment {
 		s.assume("SLO attainment", fmt.Sprintf("attainment=%g", l.quantile), "--slo")
 	}
-	// A share of all requests can not be promised for a random queue.
-	l.quantile = min(l.quantile, 0.9999)
+	l.quantile = min(l.quantile, mostCertain)
+	if len(l.each) < 2 {
+		l.each = nil
+	}
 	s.limits = l
 	s.inputs.SLO = SLO{TTFT: l.ttft, TPOT: l.tpot, E2E: l.e2e, Attainment: l.quantile, Given: s.sloGiven}
 	return nil

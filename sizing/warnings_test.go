@@ -146,6 +146,18 @@ func warningCases(t *testing.T) map[string][2]func(*Request) {
 			func(r *Request) { r.KVCacheMemory, r.MaxModelLen = 8<<30, 16_384 },
 			nil,
 		},
+		"count": {
+			func(r *Request) { r.Count, r.Scenario.Parallel.Tensor = 3, 2 },
+			func(r *Request) { r.Count, r.Scenario.Parallel.Tensor = 4, 2 },
+		},
+		"disaggregate": {
+			func(r *Request) { r.Disaggregate, r.Scenario.Workload.Arrival = true, rps(0.5) },
+			func(r *Request) { r.Scenario.Workload.Arrival = rps(0.5) },
+		},
+		"tight-slo": {
+			func(r *Request) { r.Scenario.SLO = []profiles.SLO{{TTFT: 260 * time.Millisecond}} },
+			func(r *Request) { r.Scenario.SLO = []profiles.SLO{{TTFT: time.Second}} },
+		},
 		"autoscale": {
 			func(r *Request) { r.Scenario.Workload.Arrival = rps(100) },
 			func(r *Request) { r.Scenario.Workload.Arrival = rps(1) },

@@ -19,6 +19,7 @@ func newSize(s *iostreams.IO) *cobra.Command {
 		sizes    memoryFlags
 		explain  bool
 		emit     emitFlag
+		fleet    fleetFlags
 	)
 	cmd := &cobra.Command{
 		Use:   "size",
@@ -52,6 +53,9 @@ each number was reached.`,
 			if request.Calibration, err = readCalibration(request.CalibrationFile); err != nil {
 				return usage(err)
 			}
+			if err := fleet.apply(cmd, &request); err != nil {
+				return err
+			}
 			plan, err := sizing.Compute(request)
 			if err != nil {
 				return usage(err)
@@ -69,6 +73,7 @@ each number was reached.`,
 	scenario.add(cmd, "model", "accelerator", "engine", "tp", "pp", "ep", "dp", "workload", "isl", "osl", "prefix",
 		"rps", "concurrency", "slo", "price")
 	output.add(cmd)
+	fleet.add(cmd, &request)
 	flags := cmd.Flags()
 	flags.StringVar(&request.WeightDType, "weight-dtype", "", "weight format: bf16, fp16, fp8, int8, int4, awq, gptq, … (default: the model's own)")
 	flags.StringVar(&request.KVDType, "kv-dtype", "", "KV cache format: bf16, fp16, fp32 or fp8 (default: that of the activations)")
