@@ -1,6 +1,7 @@
 package profiles
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -57,10 +58,18 @@ type Engine struct {
 	StartUp      int64          `yaml:"start_up_bytes,omitempty"` // must be free outside of the budget
 	KVTokens     TokenRule      `yaml:"kv_tokens"`
 	Windows      WindowRule     `yaml:"windows"`
-	StateBlocks  int            `yaml:"state_blocks"` // blocks of a layer group that keeps a state, per request
+	LatentHeads  bool           `yaml:"latent_heads,omitempty"` // latent attention is cached as heads of 256, K and V
+	StateBlocks  int            `yaml:"state_blocks"`           // blocks of a layer group that keeps a state, per request
 	Pools        EnginePools    `yaml:"pools,omitempty"`
 	CastsFP32    bool           `yaml:"casts_fp32,omitempty"` // float32 weights are loaded in 16 bit
-	Source       string         `yaml:"source"`
+	// QuantizedKV: checkpoints for the engine that are in fp8 or nvfp4 ask for an fp8
+	// cache, and it follows them when the cache's format is not said.
+	QuantizedKV bool   `yaml:"quantized_kv,omitempty"`
+	Source      string `yaml:"source"`
+
+	// Origins is the source of each part that an earlier version brought, by the
+	// part's name in YAML.
+	Origins map[string]string `yaml:"origins,omitempty"`
 }
 
 // EnginePools are how an engine divides its memory among pools of their own, when
@@ -127,6 +136,18 @@ type CUDAGraph struct {
 
 // String is the reference that LoadEngine takes, "vllm@0.19".
 func (e Engine) String() string { return e.Name + "@" + e.Version }
+
+// Origin is where the values of parts come from, each source once.
+func (e Engine) Origin(parts ...string) string {
+	var sources []string
+	for _, part := range parts {
+		source := cmp.Or(e.Origins[part], e.Source)
+		if !slices.Contains(sources, source) {
+			sources = append(sources, source)
+		}
+	}
+	return strings.Join(sources, "; ")
+}
 
 // Limits returns the default limits of a batch on an accelerator: those of the
 // largest class that it reaches.

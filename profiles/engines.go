@@ -3,6 +3,7 @@ package profiles
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -34,8 +35,10 @@ func inherit(before []Engine, changes *yaml.Node) (Engine, error) {
 	if err := changes.Decode(&e); err != nil {
 		return e, err
 	}
+	origins := map[string]string{}
 	if n := len(before); n > 0 && before[n-1].Name == e.Name {
 		e = before[n-1]
+		origins = maps.Clone(e.Origins)
 	}
 	data, err := yaml.Marshal(changes)
 	if err != nil {
@@ -46,6 +49,14 @@ func inherit(before []Engine, changes *yaml.Node) (Engine, error) {
 	if err := decoder.Decode(&e); err != nil {
 		return e, err
 	}
+	for i := 0; i < len(changes.Content); i += 2 {
+		switch part := changes.Content[i].Value; part {
+		case "name", "version", "title", "source":
+		default:
+			origins[part] = e.Source
+		}
+	}
+	e.Origins = origins
 	return e, e.Validate()
 }
 
@@ -208,8 +219,8 @@ func (e Engine) ranges() []valueRange {
 	return ranges
 }
 
-// parseVersion reads the numbers of "0.19.1rc2+cu12": a pre-release counts as
-// the release it leads to.
+// parseVersion reads the numbers of "0.19.1rc2+cu12" or "0.5.6.post2": a
+// pre-release counts as the release it leads to, a later build as its release.
 func parseVersion(s string) ([]int, error) {
 	s = strings.TrimPrefix(s, "v")
 	var numbers []int
@@ -218,6 +229,9 @@ func parseVersion(s string) ([]int, error) {
 		digits := part
 		if end >= 0 {
 			digits = part[:end]
+		}
+		if digits == "" && part != "" && len(numbers) > 0 {
+			break
 		}
 		n, err := strconv.Atoi(digits)
 		if err != nil {

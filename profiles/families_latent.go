@@ -5,7 +5,7 @@ var latentFamilies = map[string]family{
 	"deepseek_v2":   llamaLike(latentUnlessOff, sparseMLP),
 	"deepseek_v3":   llamaLike(latentAttention, sparseMLP),
 	"deepseek_v32":  llamaLike(latentAttention, sparseMLP),
-	"deepseek_v4":   {norms: 2, layers: eachLayer(compressedAttention, hashedMLP), setup: deepseekV4},
+	"deepseek_v4":   {norms: 2, layers: deepseekV4Layers, setup: deepseekV4},
 	"kimi_k2":       llamaLike(latentAttention, sparseMLP),
 	"glm_moe_dsa":   llamaLike(latentAttention, sparseMLP),
 	"glm4_moe_lite": llamaLike(latentAttention, sparseMLP),
@@ -55,6 +55,21 @@ func deepseekV4(m *Model, c *config) {
 	mixing, width := (2+streams)*streams, streams*m.HiddenSize
 	m.LayerSmall = 2 * (mixing*width + mixing + 3)
 	m.OuterSmall = streams*width + streams + 1
+}
+
+// deepseekV4Layers also tells the experts' format, which the file states apart:
+// an fp8 checkpoint holds them in mxfp4 unless expert_dtype or a list of
+// ModelOptimizer's says otherwise (vLLM, DeepseekV4FP8Config).
+func deepseekV4Layers(m *Model, c *config, n int) {
+	eachLayer(compressedAttention, hashedMLP)(m, c, n)
+	q := &m.Quantization
+	switch kind := c.text("fp4", "expert_dtype"); {
+	case q.Method != "fp8" || len(q.Parts) > 0 || kind == "fp8":
+	case kind == "fp4":
+		q.Parts = []Part{{Encoding: Encoding{Method: "mxfp4", Bits: 4, GroupSize: 32}, Modules: []string{"experts"}}}
+	default:
+		c.refuse("expert_dtype", "%q is not one of fp4, fp8", kind)
+	}
 }
 
 // compressedAttention reads V4's attention: each layer keeps a window, and by

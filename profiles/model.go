@@ -55,6 +55,8 @@ type Model struct {
 	NormEpsilon    float64 // RMSNorm epsilon
 	RopeTheta      float64 // base of the rotary embedding
 	RopeScaling    string  // kind of scaling of the rotary embedding, empty when none
+	RopeShare      float64 // share of a head's width that is rotated
+	RopeRows       int     // positions in the tables of sines, of which windowed layers may have their own
 	PositionRows   int     // learned position embeddings
 	EmbeddingWidth int     // of the token embeddings, where it is not the hidden size
 	PerLayerVocab  int     // rows of the embeddings that each layer has of its own (Gemma 3n)
@@ -71,6 +73,7 @@ type Model struct {
 
 	DType        string       // dtype of the published weights: bf16, fp16, fp32
 	Quantization Quantization // zero when the weights are not quantized
+	Stored       *Stored      // what the safetensors files hold, where they are there
 	Source       string       // where the facts come from
 }
 

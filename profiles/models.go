@@ -99,8 +99,9 @@ func (e modelEntry) load() (*Model, error) {
 	return m, nil
 }
 
-// loadFolder reads config.json, and beside it hf_quant_config.json, in which
-// ModelOptimizer states the quantization when config.json is silent.
+// loadFolder reads config.json, beside it hf_quant_config.json, in which
+// ModelOptimizer states the quantization when config.json is silent, and the
+// headers of safetensors files where there are any.
 func loadFolder(dir string) (*Model, error) {
 	data, err := os.ReadFile(filepath.Join(dir, "config.json"))
 	if err != nil {
@@ -110,18 +111,30 @@ func loadFolder(dir string) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	companion, err := os.ReadFile(filepath.Join(dir, "hf_quant_config.json"))
-	if errors.Is(err, fs.ErrNotExist) || err == nil && m.Quantization.Method != "" {
-		return m, nil
+	if m.Quantization.Method == "" {
+		if err := readCompanion(dir, m); err != nil {
+			return nil, err
+		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("reading model folder: %w", err)
-	}
-	m.Quantization, err = parseQuantConfig(companion)
-	if err != nil {
-		return nil, fmt.Errorf("reading hf_quant_config.json of %s: %w", dir, err)
+	if m.Stored, err = readStored(dir, m); err != nil {
+		return nil, fmt.Errorf("reading weights of %s: %w", dir, err)
 	}
 	return m, nil
+}
+
+// readCompanion reads hf_quant_config.json, if it is there.
+func readCompanion(dir string, m *Model) error {
+	data, err := os.ReadFile(filepath.Join(dir, "hf_quant_config.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("reading model folder: %w", err)
+	}
+	if m.Quantization, err = parseQuantConfig(data); err != nil {
+		return fmt.Errorf("reading hf_quant_config.json of %s: %w", dir, err)
+	}
+	return nil
 }
 
 func looksLikePath(ref string) bool {

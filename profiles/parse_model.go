@@ -129,6 +129,9 @@ func readShared(m *Model, c, root *config, fam family) {
 	}
 	m.MTPLayers, _ = c.count(0, maxLayers, "num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_modules")
 	readRope(m, c)
+	if m.RopeShare < 0 || m.RopeShare > 1 {
+		c.refuse("partial_rotary_factor", "%g is outside 0 to 1", m.RopeShare)
+	}
 	m.DType = readDType(c, root)
 	if fam.setup != nil {
 		fam.setup(m, c)
@@ -169,7 +172,8 @@ func readTokens(c *config) []int {
 	return tokens
 }
 
-// readRope reads the rotary base and the kind of scaling. Since transformers 5
+// readRope reads the rotary embedding and what its table of sines takes: a row
+// per position, stretched by the kinds of scaling that compute them ahead. Since transformers 5
 // both live in rope_parameters, and there may be one such object per kind of
 // layer; the one of full attention then stands for the model.
 func readRope(m *Model, c *config) {
@@ -182,14 +186,45 @@ func readRope(m *Model, c *config) {
 		m.RopeTheta = params.number(m.RopeTheta, "rope_theta")
 		scaling = params
 	}
+	m.RopeShare = c.number(1, "partial_rotary_factor", "rotary_pct", "rope_percent")
+	m.RopeRows = m.MaxPositions
+	local := 0
+	if c.fields["rope_local_base_freq"] != nil || c.object("rope_parameters").holds("sliding_attention") {
+		local = m.MaxPositions
+	}
 	if scaling != nil {
 		m.RopeScaling = scaling.text("", "rope_type", "type")
 		if m.RopeScaling == "default" {
 			m.RopeScaling = ""
 		}
+		m.RopeShare = scaling.number(m.RopeShare, "partial_rotary_factor")
+		m.RopeRows = stretched(scaling, m)
+		c.adopt(scaling)
 	}
-	c.adopt(scaling)
+	m.RopeRows += local
 }
+
+// stretched is how many positions a table has after scaling, by vLLM's classes
+// of rotary embeddings.
+func stretched(scaling *config, m *Model) int {
+	original, ok := scaling.count(1, maxTokens, "original_max_position_embeddings")
+	factor := scaling.number(1, "factor")
+	if factor < 1 || factor > 1e6 {
+		factor = 1
+	}
+	switch {
+	case m.RopeScaling == "yarn" && ok:
+		return max(m.MaxPositions, int(float64(original)*factor))
+	case m.RopeScaling == "linear", m.RopeScaling == "dynamic":
+		return int(float64(m.MaxPositions) * factor)
+	case scaling.holds("mrope_section"):
+		return 4 * m.MaxPositions
+	}
+	return m.MaxPositions
+}
+
+// holds reports whether an object that may be absent has a field.
+func (c *config) holds(name string) bool { return c != nil && c.fields[name] != nil }
 
 // readDType names the type of the published weights. Files that leave it out
 // are bfloat16 in practice: the field was always written until transformers 4.

@@ -163,14 +163,19 @@ func TestLoadEngine(t *testing.T) {
 		inBudget    bool
 		version     string
 	}{
-		"vllm@0.11.0":   {0.90, false, "0.11.0"},
-		"vllm@0.19":     {0.90, false, "0.19"},
-		"vllm@0.19.1":   {0.90, false, "0.19.1"},
-		"vllm@v0.20":    {0.90, false, "v0.20"},
-		"vllm@0.21.0":   {0.90, true, "0.21.0"},
-		"vllm@0.23":     {0.92, true, "0.23"},
-		"vllm":          {0.92, true, "0.27"},
-		"vllm@0.26.1rc": {0.92, true, "0.26.1rc"},
+		"vllm@0.11.0":                     {0.90, false, "0.11.0"},
+		"vllm@0.19":                       {0.90, false, "0.19"},
+		"vllm@0.19.1":                     {0.90, false, "0.19.1"},
+		"vllm@v0.20":                      {0.90, false, "v0.20"},
+		"vllm@0.21.0":                     {0.90, true, "0.21.0"},
+		"vllm@0.23":                       {0.92, true, "0.23"},
+		"vllm@0.11.0rc2.dev98+g393de22d2": {0.90, false, "0.11.0rc2.dev98+g393de22d2"},
+		"vllm@0.24.0+rhaiv.13":            {0.92, true, "0.24.0+rhaiv.13"},
+		"vllm@0.6.6.post2":                {0.90, false, "0.6.6.post2"},
+		"sglang@0.5.6.post2":              {1, false, "0.5.6.post2"},
+		"tensorrt-llm@1.2":                {0.90, false, "1.2"},
+		"vllm":                            {0.92, true, "0.27"},
+		"vllm@0.26.1rc":                   {0.92, true, "0.26.1rc"},
 	} {
 		e, err := LoadEngine(ref)
 		if err != nil || e.Utilization != want.utilization || e.CUDAGraph.InBudget != want.inBudget || e.Version != want.version {
@@ -180,6 +185,7 @@ func TestLoadEngine(t *testing.T) {
 	for ref, want := range map[string]string{
 		"vlm":       `unknown engine "vlm", did you mean "vllm"?`,
 		"vllm@":     `version "" is not like`,
+		"vllm@0.":   `version "0." is not like`,
 		"vllm@new":  `version "new" is not like`,
 		"vllm@0.1":  "older than the data, which begins at vllm@0.2",
 		"vllm@0.28": "newer than the data, which ends at vllm@0.27",
@@ -190,6 +196,9 @@ func TestLoadEngine(t *testing.T) {
 		}
 	}
 	e, _ := LoadEngine("vllm@0.19")
+	if got := e.Origin("activation", "non_torch"); !strings.Contains(got, "0.17") || !strings.Contains(got, "; 60 start-up logs") {
+		t.Errorf("the activation and what is outside of torch come from %q", got)
+	}
 	for name, want := range map[string]int{"h100-sxm-80gb": 1024, "a100-sxm-80gb": 256, "l4-24gb": 256, "b200-180gb": 1024} {
 		a, err := LoadAccelerator(name)
 		if err != nil {
@@ -203,7 +212,7 @@ func TestLoadEngine(t *testing.T) {
 
 func TestParseWeightFormat(t *testing.T) {
 	q, err := ParseWeightFormat("INT4")
-	if diff := cmp.Diff(Quantization{Encoding: Encoding{Method: "int4", Bits: 4, GroupSize: 128}}, q); err != nil || diff != "" {
+	if diff := cmp.Diff(Quantization{Encoding: Encoding{Method: "int4", Bits: 4, GroupSize: 128, ZeroPoints: true}}, q); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
 	if _, err := ParseWeightFormat("fp16x"); err == nil || !strings.Contains(err.Error(), `did you mean "fp16"?`) {

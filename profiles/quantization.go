@@ -182,9 +182,9 @@ var weightFormats = map[string]Encoding{
 	"fp8":       {Method: "fp8", Bits: 8},
 	"mxfp8":     {Method: "mxfp8", Bits: 8, GroupSize: 32},
 	"int8":      {Method: "int8", Bits: 8},
-	"int4":      {Method: "int4", Bits: 4, GroupSize: 128},
-	"int4-g128": {Method: "int4", Bits: 4, GroupSize: 128},
-	"int4-g32":  {Method: "int4", Bits: 4, GroupSize: 32},
+	"int4":      {Method: "int4", Bits: 4, GroupSize: 128, ZeroPoints: true},
+	"int4-g128": {Method: "int4", Bits: 4, GroupSize: 128, ZeroPoints: true},
+	"int4-g32":  {Method: "int4", Bits: 4, GroupSize: 32, ZeroPoints: true},
 	"awq":       {Method: "awq", Bits: 4, GroupSize: 128, ZeroPoints: true},
 	"gptq":      {Method: "gptq", Bits: 4, GroupSize: 128},
 	"mxfp4":     {Method: "mxfp4", Bits: 4, GroupSize: 32},
@@ -193,8 +193,8 @@ var weightFormats = map[string]Encoding{
 }
 
 // ParseWeightFormat reads a weight format: bf16, fp16 and fp32 (no
-// quantization), fp8, mxfp8, int8, int4 (groups of 128), awq, gptq, mxfp4,
-// nvfp4, nf4 (bitsandbytes). It is quantization while loading, of all linear
+// quantization), fp8, mxfp8, int8, int4 and awq (groups of 128 with zero points),
+// gptq (symmetric groups of 128), mxfp4, nvfp4, nf4 (bitsandbytes). It is quantization while loading, of all linear
 // layers: embeddings, head, routers and norms stay as they are.
 func ParseWeightFormat(name string) (Quantization, error) {
 	e, ok := weightFormats[strings.ToLower(name)]

@@ -22,6 +22,7 @@ func Compute(r Request) (*Plan, error) {
 		return nil, err
 	}
 	s.raiseBlock(l)
+	s.warnBlocks()
 	p := &Plan{Schema: Schema, Memory: s.plannedMemory(l), Assumptions: []Assumption{}, Warnings: []Warning{}}
 	s.fitLength(&p.Memory, l)
 	p.Memory.fill(s, l)
@@ -94,12 +95,15 @@ func mixSequences(m Memory, l layout, x mix) float64 {
 func (s *situation) modelFacts() ModelFacts {
 	p := shape.CountParameters(s.model)
 	f := ModelFacts{
-		Parameters:              p.Total(),
+		Parameters:              s.parameters(),
 		ActiveParameters:        p.Active(),
 		KVBytesPerToken:         shape.KVBytesPerToken(s.model, s.kv, 1),
 		GrowingKVBytesPerToken:  shape.GrowingKVBytesPerToken(s.model, s.kv, 1),
 		KVBytesOfLongestRequest: shape.KVBytes(s.model, s.kv, 1, s.inputs.MaxModelLen),
 		StateBytesPerSequence:   shape.StateBytes(s.model, s.format.Base, 1),
+	}
+	if v := s.model.Vision; v != nil {
+		f.VisionParameters = int64(v.Encoder) + int64(v.Projector)
 	}
 	return f
 }

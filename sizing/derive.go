@@ -6,7 +6,6 @@ import (
 
 	"github.com/llmctl/llmctl/internal/units"
 	"github.com/llmctl/llmctl/profiles"
-	"github.com/llmctl/llmctl/sizing/shape"
 )
 
 // derivations collects how numbers were reached, in the order in which one
@@ -52,7 +51,7 @@ func derive(s *situation, p *Plan, l layout, m mix) []Derivation {
 func (d *derivations) cache(s *situation, p *Plan) {
 	var all, growing, longest []string
 	latent, heads := false, false
-	for _, k := range layerKinds(s.model, s.kv, 1, profiles.WindowsDrop) {
+	for _, k := range layerKinds(s.model, s.kv, 1, &profiles.Engine{Windows: profiles.WindowsDrop}) {
 		latent = latent || k.kind == profiles.LatentAttention
 		heads = heads || k.kind != profiles.LatentAttention
 		term := cacheTerm(k, s.kv)
@@ -79,22 +78,6 @@ func (d *derivations) cache(s *situation, p *Plan) {
 	}
 	d.add("KV cache of the longest request", "sum over layers of bytes per token × min(tokens, window)", strings.Join(longest, " + "),
 		float64(p.Model.KVBytesOfLongestRequest), "B", "max_model_len")
-}
-
-// cacheTerm is what the layers of a kind cache for one token.
-func cacheTerm(k kvKind, d shape.DType) string {
-	a := k.like
-	switch {
-	case a.Kind != profiles.LatentAttention:
-		return fmt.Sprintf("%d × %d × (%d + %d) × %d B", k.layers, a.KVHeads, a.HeadDim, a.ValueDim, d.Bytes())
-	case a.IndexDim == 0:
-		return fmt.Sprintf("%d × (%d + %d) × %d B", k.layers, a.LatentRank, a.RopeHeadDim, d.Bytes())
-	}
-	index := a.IndexDim + a.IndexDim/128*4
-	if d == shape.FP8 {
-		return fmt.Sprintf("%d × (%d × 1 B + %d × 4 B of scales + %d × 2 B + %d B of index)", k.layers, a.LatentRank, a.LatentRank/128, a.RopeHeadDim, index)
-	}
-	return fmt.Sprintf("%d × ((%d + %d) × %d B + %d B of index)", k.layers, a.LatentRank, a.RopeHeadDim, d.Bytes(), index)
 }
 
 // capacity explains blocks, tokens and concurrency.
@@ -153,7 +136,7 @@ func (d *derivations) layout(s *situation, l layout) {
 	case l.slotBlocks > 0:
 		d.note("blocks of a state's slot", "the states' pool holds a fixed share of the bytes, so that a request takes at least the blocks that come with its slot",
 			fmt.Sprintf("a state of %s per layer and accelerator, %s B of states for each B of tokens", bytesFigure(float64(states[0].bytes)), setting(s.engine.Pools.StateRatio)),
-			float64(l.slotBlocks), "blocks", s.engine.Source)
+			float64(l.slotBlocks), "blocks", s.engine.Origin("pools"))
 		return
 	}
 	d.note("tokens of a block", "a block of attention is raised until its page holds the state of one sequence in one layer",

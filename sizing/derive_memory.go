@@ -11,15 +11,18 @@ import (
 // weights explains parameters and their bytes.
 func (d *derivations) weights(s *situation, p *Plan) {
 	c := shape.CountParameters(s.model)
-	d.add("parameters", "embeddings + head + attention + dense MLPs + experts + routers and norms",
-		fmt.Sprintf("%s + %s + %s + %s + %s + %s", units.Count(c.Embedding), units.Count(c.Head), units.Count(c.Attention),
-			units.Count(c.Dense), units.Count(c.Experts), units.Count(c.Router+c.Small)),
-		float64(c.Total()), "parameters", "config.json")
+	if s.model.Stored != nil && s.model.Stored.Parameters > 0 {
+		d.note("parameters", "sum over tensors", "the shapes in the files", float64(s.parameters()), "parameters", s.weightsSource())
+	} else {
+		d.add("parameters", "embeddings + head + attention + dense MLPs + experts + routers and norms",
+			fmt.Sprintf("%s + %s + %s + %s + %s + %s", units.Count(c.Embedding), units.Count(c.Head), units.Count(c.Attention),
+				units.Count(c.Dense), units.Count(c.Experts), units.Count(c.Router+c.Small)),
+			float64(c.Total()), "parameters", "config.json")
+	}
 
 	w, t, data := s.stageWeights(p.Memory.Stage), s.inputs.TensorParallel, s.inputs.DataParallel
-	experts, whole := "experts", shape.Weights(s.model, s.format).Experts
-	expertsText := bytesFigure(w.Experts)
-	if data > 1 && whole > 0 {
+	experts, expertsText := "experts", bytesFigure(w.Experts)
+	if data > 1 && w.Experts > 0 {
 		experts = "experts ÷ DP"
 		expertsText = fmt.Sprintf("%s ÷ %d", bytesFigure(w.Experts*float64(data)), data)
 	}
@@ -28,12 +31,17 @@ func (d *derivations) weights(s *situation, p *Plan) {
 		outer += " + vision tower"
 		outerText += " + " + bytesFigure(w.Vision)
 	}
+	split, splitText := "split layers", bytesFigure(w.Split)
+	if w.Absorbed > 0 {
+		split += " + absorbed latent projections"
+		splitText += " + " + bytesFigure(w.Absorbed)
+	}
 	d.add("weights per accelerator",
-		"(split layers + "+experts+") ÷ TP + K and V projections ÷ min(TP, KV heads) + copied + ("+outer+") ÷ TP",
-		fmt.Sprintf("(%s + %s) ÷ %d + %s ÷ min(%d, %d) + %s + (%s) ÷ %d", bytesFigure(w.Split), expertsText, t,
-			bytesFigure(w.KV), t, w.KVHeads, bytesFigure(w.Copied), outerText, t),
+		"("+split+" + "+experts+") ÷ TP + K and V projections ÷ min(TP, KV heads) + copied + rotary tables + ("+outer+") ÷ TP",
+		fmt.Sprintf("(%s + %s) ÷ %d + %s ÷ min(%d, %d) + %s + %s + (%s) ÷ %d", splitText, expertsText, t,
+			bytesFigure(w.KV), t, w.KVHeads, bytesFigure(w.Copied), bytesFigure(w.Tables), outerText, t),
 		float64(p.Memory.WeightsBytes), "B",
-		fmt.Sprintf("weight format %s: %s B per linear weight, %d B for the rest%s", s.format, setting(s.format.BytesPerWeight()), s.format.Base.Bytes(), s.stageName(p.Memory.Stage)))
+		s.weightsSource()+s.stageName(p.Memory.Stage))
 }
 
 // stageName says which stage of a pipeline a number is of.
@@ -77,7 +85,14 @@ func (d *derivations) pool(s *situation, p *Plan) {
 			text += " − " + bytesFigure(float64(m.CUDAGraphBytes))
 		}
 	}
-	d.add("KV pool per accelerator", formula, text, float64(m.KVCacheBytes), "B", s.engine.Source)
+	parts := []string{"pool", "non_torch"}
+	if !s.shareGiven {
+		parts = append(parts, "utilization")
+	}
+	if s.engine.CUDAGraph.InBudget {
+		parts = append(parts, "cuda_graph")
+	}
+	d.add("KV pool per accelerator", formula, text, float64(m.KVCacheBytes), "B", s.engine.Origin(parts...))
 }
 
 func (d *derivations) reserve(s *situation, m Memory) {
@@ -90,7 +105,7 @@ func (d *derivations) reserve(s *situation, m Memory) {
 		formula = "the larger of the floor and " + formula
 		text = fmt.Sprintf("max(%s, %s)", bytesFigure(float64(r.FloorBytes)), text)
 	}
-	d.add("reserve", formula, text, float64(m.ReserveBytes), "B", s.engine.Source)
+	d.add("reserve", formula, text, float64(m.ReserveBytes), "B", s.engine.Origin("reserve", "limits"))
 }
 
 func (d *derivations) activation(s *situation, m Memory) {
@@ -107,5 +122,5 @@ func (d *derivations) activation(s *situation, m Memory) {
 		formula += " + the experts' buffers over a step's tokens"
 		text += fmt.Sprintf(" + %s × (%s + %s) × 2 B", units.Count(int64(s.inputs.MaxNumBatchedTokens)), figure(first), figure(second))
 	}
-	d.add("activation peak", formula, text, float64(m.ActivationBytes), "B", s.engine.Source)
+	d.add("activation peak", formula, text, float64(m.ActivationBytes), "B", s.engine.Origin("activation"))
 }

@@ -19,6 +19,9 @@ func (s *situation) resolveFormats(r Request) error {
 		return fmt.Errorf("--weight-dtype: %w", err)
 	}
 	s.kv = s.format.Base
+	if method := s.format.Quantization.Method; s.engine.QuantizedKV && (method == "fp8" || method == "nvfp4") {
+		s.kv = shape.FP8
+	}
 	said := r.KVDType != "" && r.KVDType != "auto"
 	if said {
 		d, err := shape.ParseDType(r.KVDType)
@@ -51,7 +54,11 @@ func (s *situation) weightFormat(name string) error {
 	if q.Method != s.model.Quantization.Method {
 		s.format.Quantization = q
 	}
-	if d, err := shape.ParseDType(name); err == nil && d != shape.FP8 {
+	if q.Method == "" {
+		d, err := shape.ParseDType(name)
+		if err != nil {
+			return err
+		}
 		s.format = shape.Format{Base: d}
 	}
 	return nil

@@ -42,10 +42,16 @@ type kvKind struct {
 	like   profiles.Attention // one of the layers
 }
 
+// page is the bytes of a block of tokens in one layer.
+func (k kvKind) page(tokens int) int64 { return k.bytes * int64(tokens) }
+
 // newLayout groups the layers of the model for the engine.
 func (s *situation) newLayout() (layout, error) {
 	in := s.inputs
-	kinds := crossKinds(layerKinds(s.model, s.kv, in.TensorParallel, s.engine.Windows), s.model, s.kv, in.TensorParallel)
+	if s.model.Layers[0].Attention.Kind == profiles.CompressedAttention {
+		return layout{}, fmt.Errorf("model %s caches compressed vectors beside a window (DeepSeek-V4): how engines divide a pool among them is not known well enough to plan it", s.model.Name)
+	}
+	kinds := crossKinds(layerKinds(s.model, s.kv, in.TensorParallel, s.engine), s.model, s.kv, in.TensorParallel)
 	states := stateKinds(s.model, s.format.Base, in.TensorParallel)
 	l := layout{blockSize: in.BlockSize}
 	switch {
@@ -68,8 +74,9 @@ func (s *situation) newLayout() (layout, error) {
 	return l, nil
 }
 
-// layerKinds counts caching layers by kind, in order of appearance.
-func layerKinds(m *profiles.Model, d shape.DType, tensor int, windows profiles.WindowRule) []kvKind {
+// layerKinds counts caching layers by kind, in order of appearance, as an engine
+// caches them.
+func layerKinds(m *profiles.Model, d shape.DType, tensor int, e *profiles.Engine) []kvKind {
 	var kinds []kvKind
 	mixed := false
 	for _, layer := range m.Layers {
@@ -78,8 +85,11 @@ func layerKinds(m *profiles.Model, d shape.DType, tensor int, windows profiles.W
 	}
 	for i, layer := range m.Layers {
 		a := layer.Attention
-		if windows == profiles.WindowsKeep && mixed && a.Window > 0 {
+		if e.Windows == profiles.WindowsKeep && mixed && a.Window > 0 {
 			a.Kind, a.Window = profiles.FullAttention, 0
+		}
+		if e.LatentHeads && a.Kind == profiles.LatentAttention {
+			a = profiles.Attention{Kind: profiles.FullAttention, KVHeads: a.Heads, HeadDim: 256, ValueDim: 256}
 		}
 		kinds = count(kinds, kvKind{kind: a.Kind, window: a.Window, bytes: shape.LayerKVBytes(a, d, tensor), like: a}, i)
 	}
@@ -159,7 +169,7 @@ func (l *layout) fitStates(kinds, states []kvKind) {
 // sizePages gives all kinds the page of the one whose tokens cost most.
 func (l *layout) sizePages(kinds []kvKind) {
 	for _, k := range kinds {
-		l.pageBytes = max(l.pageBytes, k.bytes*int64(l.blockSize))
+		l.pageBytes = max(l.pageBytes, k.page(l.blockSize))
 	}
 }
 
@@ -169,7 +179,7 @@ func (l *layout) merge(s *situation, kinds []kvKind) {
 	l.stages = make([]int64, s.inputs.PipelineParallel)
 	for _, k := range kinds {
 		for _, layer := range k.at {
-			l.stages[s.stageOf(layer)] += k.bytes * int64(l.blockSize)
+			l.stages[s.stageOf(layer)] += k.page(l.blockSize)
 		}
 	}
 	if len(kinds) > 1 {
@@ -223,7 +233,7 @@ func (l *layout) groupOf(e *profiles.Engine, k kvKind) kvGroup {
 	if k.kind == profiles.LinearAttention {
 		return kvGroup{kind: k.kind, stateBlocks: e.StateBlocks}
 	}
-	blocks := l.pageBytes / (k.bytes * int64(l.blockSize))
+	blocks := l.pageBytes / k.page(l.blockSize)
 	return kvGroup{kind: k.kind, window: k.window, blockTokens: l.blockSize * int(max(1, blocks))}
 }
 

@@ -1,6 +1,7 @@
 package sizing
 
 import (
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -40,6 +41,11 @@ func TestLayoutsOfLogs(t *testing.T) {
 			r.Scenario.Model, r.Scenario.Engine, r.MaxModelLen = "testdata/mllama.json", "vllm@0.6.4", 4096
 			r.KVCacheMemory = 5000 * 40 * 65536
 		}, 16, 5000, 80_000, 19.53},
+		{"DeepSeek-V3 before MLA: 128 heads of 256 (public log of vLLM 0.6.6)", func(r *Request) {
+			r.Scenario.Model, r.Scenario.Engine, r.MaxModelLen = "deepseek-v3", "vllm@0.6.6.post2", 8192
+			r.Scenario.Parallel = profiles.Parallel{Tensor: 8, Pipeline: 2}
+			r.KVCacheMemory = 2889 * 16 * 16 * 512 * 2 * 31
+		}, 16, 2889, 46_224, 5.64},
 		{"SGLang keeps states in a pool of 0.9 of the tokens' bytes", func(r *Request) {
 			r.Scenario.Model, r.Scenario.Engine, r.MaxModelLen = "qwen3.5-27b", "sglang", 32768
 			r.KVCacheMemory = 124_519 * 100_000 // 65,536 B × 1.9
@@ -76,7 +82,7 @@ func TestPagesHoldTheirTokens(t *testing.T) {
 	names := profiles.ModelNames()
 	rapid.Check(t, func(t *rapid.T) {
 		r := scenario(func(r *Request) {
-			r.Scenario.Model = rapid.SampledFrom(names).Draw(t, "model")
+			r.Scenario.Model = rapid.SampledFrom(names).Filter(planned).Draw(t, "model")
 			r.Scenario.Engine = rapid.SampledFrom(profiles.EngineNames()).Draw(t, "engine")
 			r.Scenario.Parallel.Pipeline = rapid.IntRange(1, 4).Draw(t, "stages")
 			r.KVDType = rapid.SampledFrom([]string{"bf16", "fp8"}).Draw(t, "cache")
@@ -90,16 +96,19 @@ func TestPagesHoldTheirTokens(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if l.slotBlocks > 0 {
+			return // states lie in a pool of their own
+		}
 		layers := int64(0)
-		for _, k := range append(layerKinds(s.model, s.kv, 1, s.engine.Windows), stateKinds(s.model, s.format.Base, 1)...) {
+		for _, k := range append(layerKinds(s.model, s.kv, 1, s.engine), stateKinds(s.model, s.format.Base, 1)...) {
 			layers += int64(k.layers)
-			tokens := int64(l.groups[0].blockTokens)
+			tokens := l.blockSize
 			for _, g := range l.groups {
 				if g.kind == k.kind && g.window == k.window {
-					tokens = int64(g.blockTokens)
+					tokens = min(tokens, g.blockTokens)
 				}
 			}
-			if need := k.bytes * tokens; k.kind != profiles.LinearAttention && need > l.pageBytes || k.kind == profiles.LinearAttention && k.bytes > l.pageBytes {
+			if need := k.page(tokens); k.kind != profiles.LinearAttention && need > l.pageBytes || k.kind == profiles.LinearAttention && k.bytes > l.pageBytes {
 				t.Fatalf("a page of %d bytes is too small for %+v", l.pageBytes, k)
 			}
 		}
@@ -112,3 +121,6 @@ func TestPagesHoldTheirTokens(t *testing.T) {
 		}
 	})
 }
+
+// planned reports whether a model's pool can be planned at all.
+func planned(model string) bool { return !strings.HasPrefix(model, "deepseek-v4") }

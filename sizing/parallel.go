@@ -77,6 +77,21 @@ func checkRanks(m *profiles.Model, in Inputs) error {
 	return nil
 }
 
+// warnBlocks says where scales in blocks do not lie along the ranks' borders, for
+// which vLLM and SGLang refuse block-quantized fp8 ("not divisible by weight
+// quantization block_n").
+func (s *situation) warnBlocks() {
+	in, q := s.inputs, s.format.Quantization
+	if q.Method != "fp8" || q.GroupSize == 0 || s.engine.Name != "vllm" && s.engine.Name != "sglang" {
+		return
+	}
+	_, width := widestExperts(s.model)
+	if ranks := in.TensorParallel * in.DataParallel; in.ExpertParallel <= 1 && width/ranks%q.GroupSize != 0 {
+		s.warn("quantization-blocks", "the experts' width %d on %d ranks is no multiple of the blocks of %d weights that share a scale: the engine may refuse it; --ep %d divides whole experts instead",
+			width, ranks, q.GroupSize, ranks)
+	}
+}
+
 // widestExperts are the largest number and width of routed experts in a layer.
 func widestExperts(m *profiles.Model) (experts, width int) {
 	for _, layer := range m.Layers {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/llmctl/llmctl/profiles"
+	"github.com/llmctl/llmctl/sizing/shape"
 )
 
 func TestParallelErrors(t *testing.T) {
@@ -50,6 +51,36 @@ func TestDataParallelRanks(t *testing.T) {
 	one := mustCompute(t, scenario(func(r *Request) { r.KVCacheMemory = 1 << 30 })).Memory
 	if dense.KVCacheTokens != 2*one.KVCacheTokens || dense.WeightsBytes != one.WeightsBytes || dense.MixSequences != 2*one.MixSequences {
 		t.Errorf("two ranks of a dense model: %+v, one: %+v", dense, one)
+	}
+}
+
+// TestBlocksOfScales: 1,536 of a width on 8 ranks cut blocks of 128 in half.
+func TestBlocksOfScales(t *testing.T) {
+	plan := func(p profiles.Parallel) *Plan {
+		return mustCompute(t, scenario(func(r *Request) { r.Scenario.Model, r.Scenario.Parallel = "qwen3-235b-a22b-fp8", p }))
+	}
+	if !hasWarning(plan(profiles.Parallel{Tensor: 8}), "quantization-blocks") {
+		t.Error("no warning at TP 8")
+	}
+	for _, p := range []profiles.Parallel{{Tensor: 4}, {Tensor: 8, Expert: 8}} {
+		if hasWarning(plan(p), "quantization-blocks") {
+			t.Errorf("a warning at %+v", p)
+		}
+	}
+}
+
+// TestUnevenExperts: 160 experts on 12 ranks leave 14 on the fullest.
+func TestUnevenExperts(t *testing.T) {
+	weights := func(p profiles.Parallel) shape.WeightBytes {
+		s, err := resolve(scenario(func(r *Request) { r.Scenario.Model, r.Scenario.Parallel = "glm-4.7", p }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.stageWeights(0)
+	}
+	one, many := weights(profiles.Parallel{}), weights(profiles.Parallel{Data: 12, Expert: 12})
+	if got := many.Experts / one.Experts * 160; got < 13.99 || got > 14.01 {
+		t.Errorf("%v of 160 experts on one rank, want 14", got)
 	}
 }
 

@@ -65,6 +65,7 @@ type SLO struct {
 type ModelFacts struct {
 	Parameters              int64 `json:"parameters"`
 	ActiveParameters        int64 `json:"active_parameters"`
+	VisionParameters        int64 `json:"vision_parameters,omitempty"`         // of towers and their projectors, beside Parameters
 	KVBytesPerToken         int64 `json:"kv_bytes_per_token"`                  // of all layers
 	GrowingKVBytesPerToken  int64 `json:"kv_bytes_per_token_beyond_window"`    // of layers without a window
 	StateBytesPerSequence   int64 `json:"state_bytes_per_sequence,omitempty"`  // of linear attention

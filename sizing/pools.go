@@ -20,7 +20,7 @@ func (l *layout) separate(s *situation, kinds, states []kvKind) {
 	l.groups = []kvGroup{one}
 	cells := make([]float64, s.inputs.PipelineParallel) // bytes of a block on each stage
 	for _, k := range kinds {
-		bytes := float64(k.bytes) * float64(l.blockSize)
+		bytes := float64(k.page(l.blockSize))
 		if mixed && k.window > 0 && pools.WindowRatio > 0 {
 			bytes *= pools.WindowRatio
 		}

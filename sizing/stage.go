@@ -55,8 +55,12 @@ func (s *situation) stageWeights(stage int) shape.WeightBytes {
 		w.Head = 0
 	}
 	// Data parallelism divides the experts too: all ranks of a replica hold
-	// each of them once.
+	// each of them once. Whole experts leave some ranks with one more.
 	w.Experts /= float64(s.inputs.DataParallel)
+	if experts, _ := widestExperts(s.model); s.inputs.ExpertParallel > 1 && experts > 0 {
+		each := ceilDiv(experts, s.inputs.ExpertParallel)
+		w.Experts *= float64(each*s.inputs.ExpertParallel) / float64(experts)
+	}
 	return w
 }
 

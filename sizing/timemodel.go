@@ -43,7 +43,7 @@ func NewTimeModel(r Request) (TimeModel, error) {
 	return TimeModel{
 		Inputs: s.inputs, Facts: replica.facts, Device: s.device, Constants: replica.constants,
 		Load: cost.ClosedLoad{
-			Concurrency: float64(s.inputs.Concurrency), Input: m.input, Cached: m.cached, Output: m.output,
+			Concurrency: float64(s.inputs.Concurrency), Input: tidy(m.input), Cached: tidy(m.cached), Output: tidy(m.output),
 			Slots: replica.capacity, BatchedTokens: replica.batched,
 		},
 	}, nil

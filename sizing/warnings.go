@@ -9,6 +9,7 @@ import (
 // addWarnings says what a reader should know before believing the plan.
 func (s *situation) addWarnings(p *Plan) {
 	m, in := p.Memory, s.inputs
+	s.weightWarnings()
 	if s.device.MemorySource == "catalogue" {
 		s.warn("nominal-memory", "the memory of %s is the catalogue's; engines see 0.5 to 2%% less", s.device.Name)
 	}

@@ -1,5 +1,6 @@
 // Command constants fits the constants of the step model to the published
-// measurements that come with llmctl, and writes the table that llmctl embeds.
+// measurements that come with llmctl, for developers: `make constants` writes
+// the table that llmctl embeds.
 package main
 
 import (
@@ -8,20 +9,30 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/llmctl/llmctl/internal/iostreams"
 	"github.com/llmctl/llmctl/sizing/accuracy"
 	"github.com/llmctl/llmctl/sizing/fit"
 )
 
-func main() {
-	file := flag.String("write", "", "write the table here; to standard output when empty")
-	flag.Parse()
-	if err := run(*file); err != nil {
-		fmt.Fprintln(os.Stderr, "error:", err)
-		os.Exit(1)
+func main() { os.Exit(run(iostreams.System(), os.Args[1:])) }
+
+// run returns the exit code: 1 when the fit could not be made or written, 2 for
+// a bad command line.
+func run(s *iostreams.IO, args []string) int {
+	flags := flag.NewFlagSet("constants", flag.ContinueOnError)
+	flags.SetOutput(s.Err)
+	file := flags.String("write", "", "write the table here; to standard output when empty")
+	if err := flags.Parse(args); err != nil {
+		return 2
 	}
+	if err := write(s, *file); err != nil {
+		_, _ = fmt.Fprintln(s.Err, "error:", err)
+		return 1
+	}
+	return 0
 }
 
-func run(file string) error {
+func write(s *iostreams.IO, file string) error {
 	data, err := accuracy.Open("")
 	if err != nil {
 		return err
@@ -31,7 +42,7 @@ func run(file string) error {
 		return err
 	}
 	for _, l := range left {
-		fmt.Fprintf(os.Stderr, "row %s is left out: %s\n", l.ID, l.Reason)
+		_, _ = fmt.Fprintf(s.Err, "row %s is left out: %s\n", l.ID, l.Reason)
 	}
 	table, err := fit.Table(points)
 	if err != nil {
@@ -42,8 +53,11 @@ func run(file string) error {
 		return err
 	}
 	if file == "" {
-		_, err = os.Stdout.Write(b.Bytes())
+		_, err = s.Out.Write(b.Bytes())
 		return err
 	}
-	return os.WriteFile(file, b.Bytes(), 0o644)
+	if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("writing the constants: %w", err)
+	}
+	return nil
 }

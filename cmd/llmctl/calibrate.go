@@ -34,9 +34,10 @@ max_num_seqs, max_num_batched_tokens, ttft_ms and id.
 
 The fit starts from the built-in constants, so that few points refine them rather
 than replace them; what the points can not tell stays. The error is that on points
-whose load was held out. Points that determine nothing are refused.`,
+whose load was held out. Points that determine nothing are refused. size takes
+the file of --out with --calibration.`,
 		Example: `  llmctl calibrate runs/c8 runs/c32 runs/c64 --accelerator h100-sxm-80gb --engine vllm --out my.yaml
-  llmctl size --model llama-3.1-8b --rps 200 --calibration my.yaml`,
+  llmctl calibrate points.csv --out my.yaml`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for name, value := range flags {

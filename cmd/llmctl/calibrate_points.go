@@ -1,13 +1,13 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"strconv"
 	"strings"
 
 	"github.com/llmctl/llmctl/internal/iostreams"
-	"github.com/llmctl/llmctl/profiles"
 	"github.com/llmctl/llmctl/sizing/cost"
 	"github.com/llmctl/llmctl/sizing/fit"
 )
@@ -70,6 +70,24 @@ func readRows(s *iostreams.IO, path string) ([]fit.Row, error) {
 	return rows, nil
 }
 
+// runScenario is what a point needs of the scenario in a saved run.
+type runScenario struct {
+	Model       string `json:"model"`
+	Accelerator string `json:"accelerator"`
+	Engine      string `json:"engine"`
+	Parallel    struct {
+		Tensor   int `json:"tensor"`
+		Pipeline int `json:"pipeline"`
+		Expert   int `json:"expert"`
+		Data     int `json:"data"`
+	} `json:"parallel"`
+	Workload struct {
+		Arrival struct {
+			Concurrency float64 `json:"concurrency"`
+		} `json:"arrival"`
+	} `json:"workload"`
+}
+
 // runRow turns a saved run into one point: the means of its requests, at the
 // concurrency that it held. That of an open loop is by Little's law the rate of
 // completions times the mean time of a request.
@@ -78,38 +96,39 @@ func runRow(s *iostreams.IO, path string) (fit.Row, error) {
 	if err != nil {
 		return fit.Row{}, err
 	}
-	var sc profiles.Scenario
+	var sc runScenario
 	if len(report.Scenario) > 0 {
-		parsed, err := profiles.ParseScenario(report.Scenario)
-		if err != nil {
+		if err := json.Unmarshal(report.Scenario, &sc); err != nil {
 			return fit.Row{}, fmt.Errorf("reading the scenario of %s: %w", path, err)
 		}
-		sc = *parsed
 	}
-	if report.TPOT == nil || report.E2E == nil || report.InputLength == nil || report.OutputLength == nil ||
-		report.InputLength.Mean == nil || report.OutputLength.Mean == nil || report.Rates.CompletedRPS == nil {
+	in, out := report.InputLength, report.OutputLength
+	if report.TPOT == nil || report.E2E == nil || in == nil || in.Mean == nil || out == nil || out.Mean == nil || report.Rates.CompletedRPS == nil {
 		return fit.Row{}, fmt.Errorf("%s has no time per output token, lengths or rate: were there streamed answers of more than one token?", path)
 	}
-	concurrency := *report.Rates.CompletedRPS * report.E2E.Mean
-	if report.ClosedLoop && sc.Workload.Arrival.Concurrency > 0 {
-		concurrency = float64(sc.Workload.Arrival.Concurrency)
+	concurrency := sc.Workload.Arrival.Concurrency
+	if !report.ClosedLoop || concurrency == 0 {
+		concurrency = max(1, *report.Rates.CompletedRPS*report.E2E.Mean)
 	}
-	number := func(v float64) string { return strconv.FormatFloat(v, 'g', 12, 64) }
-	fields := map[string]string{
-		"id": strings.TrimRight(path, "/"), "model": sc.Model, "accelerator": sc.Accelerator, "engine": sc.Engine,
-		"isl": number(*report.InputLength.Mean), "osl": number(*report.OutputLength.Mean), "concurrency": number(max(1, concurrency)),
-		"tpot_ms": number(report.TPOT.Mean * 1e3),
-	}
-	if report.TTFT != nil {
-		fields["ttft_ms"] = number(report.TTFT.Mean * 1e3)
-	}
-	if t := report.Tokens; t.Cached != nil && t.Prompt != nil && *t.Prompt > 0 {
-		fields["cached"] = number(float64(*t.Cached) / float64(*t.Prompt) * *report.InputLength.Mean)
-	}
-	for name, n := range map[string]int{"tp": sc.Parallel.Tensor, "pp": sc.Parallel.Pipeline, "ep": sc.Parallel.Expert, "dp": sc.Parallel.Data} {
-		if n > 0 {
-			fields[name] = strconv.Itoa(n)
+	fields := map[string]string{"id": strings.TrimRight(path, "/"), "model": sc.Model, "accelerator": sc.Accelerator, "engine": sc.Engine}
+	set := func(name string, v float64) {
+		if v > 0 {
+			fields[name] = strconv.FormatFloat(v, 'g', 12, 64)
 		}
 	}
+	set("isl", *in.Mean)
+	set("osl", *out.Mean)
+	set("concurrency", concurrency)
+	set("tpot_ms", report.TPOT.Mean*1e3)
+	if report.TTFT != nil {
+		set("ttft_ms", report.TTFT.Mean*1e3)
+	}
+	if t := report.Tokens; t.Cached != nil && t.Prompt != nil && *t.Prompt > 0 {
+		set("cached", float64(*t.Cached)/float64(*t.Prompt)**in.Mean)
+	}
+	set("tp", float64(sc.Parallel.Tensor))
+	set("pp", float64(sc.Parallel.Pipeline))
+	set("ep", float64(sc.Parallel.Expert))
+	set("dp", float64(sc.Parallel.Data))
 	return fit.NewRow(fields), nil
 }

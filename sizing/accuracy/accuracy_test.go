@@ -85,6 +85,21 @@ func TestPoolOfAFolder(t *testing.T) {
 	}
 }
 
+// TestRoundedPool: a pool of 0.29 GiB is known to 1.7 % only.
+func TestRoundedPool(t *testing.T) {
+	d := write(t, "kv_reported.csv", header+
+		"1,yes,kv_tokens,,llama-3.1-8b,h100-sxm-80gb,85029615043,bf16,vllm@0.19.0,1,1,1,1024,0.95,auto,16,0.29,2400,,,,,\n"+
+		"2,yes,kv_tokens,,llama-3.1-8b,h100-sxm-80gb,85029615043,bf16,vllm@0.19.0,1,1,1,1024,0.95,auto,16,0.29,2500,,,,,\n")
+	checks, err := Pool(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := checks[0].Rows
+	if len(rows) != 2 || !strings.Contains(rows[0].Note, "rounds the pool of 0.29 GiB") || rows[1].Note != "" || checks[0].Held {
+		t.Errorf("%+v", checks[0])
+	}
+}
+
 func TestModelsOfAFolder(t *testing.T) {
 	d := write(t, "models.csv", "key,total_params,config_file\nmine,1000,small.json\n")
 	if err := os.Mkdir(filepath.Join(d.folder, "configs"), 0o700); err != nil {

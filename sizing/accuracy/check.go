@@ -24,7 +24,7 @@ type Row struct {
 	Subject string // model, accelerator and engine, for a reader
 	Got     float64
 	Want    float64
-	Error   float64 // |Got ÷ Want − 1|, less what the log's own rounding explains
+	Error   float64 // |Got ÷ Want − 1|
 	Note    string  // why it is off, where that is known
 }
 

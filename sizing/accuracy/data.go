@@ -95,7 +95,7 @@ func (d Data) model(key string) (string, error) {
 func (d Data) reason(check, id string) string { return d.reasons[check+" "+id] }
 
 // request is a row as a request for memory. Fields that the row leaves blank
-// take the engine's defaults; "@?" is the engine's newest version.
+// take the engine's defaults.
 func (d Data) request(r record) (sizing.Request, error) {
 	model, err := d.model(r["model_key"])
 	if err != nil {
@@ -105,7 +105,7 @@ func (d Data) request(r record) (sizing.Request, error) {
 	utilization, _ := r.number(cmp.Or(stated(r, "gpu_memory_utilization"), "free_gpu_memory_fraction"))
 	return sizing.Request{
 		Scenario: profiles.Scenario{
-			Model: model, Accelerator: r["accelerator_key"], Engine: strings.TrimSuffix(r["engine_key"], "@?"),
+			Model: model, Accelerator: r["accelerator_key"], Engine: engineOf(r),
 			Parallel: profiles.Parallel{Tensor: r.count("tp"), Pipeline: r.count("pp"), Data: r.count("dp")},
 		},
 		WeightDType:          r["weight_format"],
@@ -119,6 +119,17 @@ func (d Data) request(r record) (sizing.Request, error) {
 	}, nil
 }
 
+// engineOf is the row's engine. One whose version is not stated is the newest
+// that is known; where the log line of the tokens has the form of before vLLM
+// 0.24, the newest before that.
+func engineOf(r record) string {
+	name, unknown := strings.CutSuffix(r["engine_key"], "@?")
+	if unknown && name == "vllm" && r["token_style"] == "old" {
+		return "vllm@0.23"
+	}
+	return name
+}
+
 // stated is the field's name when the row has a value there.
 func stated(r record, field string) string {
 	if r[field] == "" {
@@ -130,13 +141,8 @@ func stated(r record, field string) string {
 // cacheFormat is the KV dtype as --kv-dtype takes it: empty for "auto", which
 // follows the activations.
 func cacheFormat(name string) string {
-	switch {
-	case strings.HasPrefix(name, "auto"):
+	if strings.HasPrefix(name, "auto") {
 		return ""
-	case name == "bfloat16":
-		return "bf16"
-	case name == "float16":
-		return "fp16"
 	}
 	return name
 }

@@ -16,7 +16,12 @@ An error is |planned ÷ published − 1|. A row is left out only by rule: it doe
 state what a command needs (column ` + "`runnable`" + `), it repeats another, or its model,
 accelerator, format or engine is refused; refused rows are counted and may be at
 most 5 % of those that can be run. An engine whose version is not stated is
-planned as the newest that llmctl knows.
+planned as the newest that llmctl knows; where the log line is of the form of
+before vLLM 0.24, as the newest before that.
+
+Engines log the pool of their first worker, and the worker with the fewest blocks
+decides the tokens. For a pipeline the difference between the two is taken from
+the plan. Concurrency is compared as it is logged, in hundredths.
 
 `
 

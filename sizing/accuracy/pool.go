@@ -80,6 +80,18 @@ func given(c *Check, d Data, r record, request sizing.Request) {
 		// Logs round to 0.01.
 		c.add(d, "tokens", r, "concurrency", math.Round(memory.MaxConcurrency*100)/100, want)
 	}
+	c.explainRounding(r["id"], logged)
+}
+
+// explainRounding notes rows of one log that are off by no more than the log's
+// rounding of the pool to 0.01 GiB allows.
+func (c *Check) explainRounding(id string, gib float64) {
+	for i := range c.Rows {
+		row := &c.Rows[i]
+		if slack := 0.005 / gib; row.ID == id && row.Note == "" && row.Error > tokensBar && row.Error <= slack {
+			row.Note = fmt.Sprintf("the log rounds the pool of %.2f GiB to 0.01, which is up to %s", gib, percent(slack))
+		}
+	}
 }
 
 // decidingPool turns the logged pool, which is that of the first worker, into

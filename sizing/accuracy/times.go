@@ -65,13 +65,13 @@ func Times(d Data) ([]Check, error) {
 		moe  bool
 		bar  float64
 	}{{"TPOT of dense models that were held out", false, denseBar}, {"TPOT of mixtures of experts that were held out", true, expertsBar}} {
-		checks = append(checks, tokenTimes(k.name, k.bar, unseen, left, func(p *fit.Point) bool { return p.Facts.MoE == k.moe }))
+		checks = append(checks, tokenTimes(d, k.name, k.bar, unseen, left, func(p *fit.Point) bool { return p.Facts.MoE == k.moe }))
 	}
 	return append(checks,
-		tokenTimes("TPOT of models that were measured at other loads", seenBar, seen, left, func(*fit.Point) bool { return true }),
-		coverage("80 % interval of models that were held out", unseen, true),
-		coverage("80 % interval of models that were measured at other loads", seen, false),
-		firstTokens(unseen),
+		tokenTimes(d, "TPOT of models that were measured at other loads", seenBar, seen, left, func(*fit.Point) bool { return true }),
+		coverage(d, "80 % interval of models that were held out", unseen, true),
+		coverage(d, "80 % interval of models that were measured at other loads", seen, false),
+		firstTokens(d, unseen),
 	), nil
 }
 
@@ -101,23 +101,23 @@ func knownPoints(d Data, targets []fit.Point) ([]fit.Point, error) {
 	return known, nil
 }
 
-func pointRow(p *fit.Point, got, want float64) Row {
+func pointRow(d Data, check string, p *fit.Point, got, want float64) Row {
 	load := fmt.Sprintf("%g clients", p.Load.Concurrency)
 	if p.Rate > 0 {
 		load = fmt.Sprintf("%g requests/s", p.Rate)
 	}
 	return Row{
-		ID: p.ID, Got: got * 1e3, Want: want * 1e3, Error: relative(got, want),
+		ID: p.ID, Got: got * 1e3, Want: want * 1e3, Error: relative(got, want), Note: d.reason(check, p.ID),
 		Subject: fmt.Sprintf("%s, %s, %s tp%d, %s, %.0f in, %.0f out: ms", p.Model, p.Device.Name, p.Engine, p.Facts.Tensor, load, p.Load.Input, p.Load.Output),
 	}
 }
 
 // tokenTimes compares the time per output token of the points that are meant.
-func tokenTimes(name string, bar float64, held []fit.Held, left []fit.Left, meant func(*fit.Point) bool) Check {
+func tokenTimes(d Data, name string, bar float64, held []fit.Held, left []fit.Left, meant func(*fit.Point) bool) Check {
 	c := Check{Name: name, Bar: "median ≤ " + percent(bar)}
 	for _, h := range held {
 		if meant(h.Point) {
-			c.Rows = append(c.Rows, pointRow(h.Point, h.Predicted, h.Point.TPOT))
+			c.Rows = append(c.Rows, pointRow(d, "tpot", h.Point, h.Predicted, h.Point.TPOT))
 		}
 	}
 	for _, l := range left {
@@ -130,7 +130,7 @@ func tokenTimes(name string, bar float64, held []fit.Held, left []fit.Left, mean
 
 // coverage counts the points inside the interval that a plan prints for them: that
 // of models that were never measured, or their own.
-func coverage(name string, held []fit.Held, asUnseen bool) Check {
+func coverage(d Data, name string, held []fit.Held, asUnseen bool) Check {
 	c := Check{Name: name, Bar: intervalBar}
 	inside := 0
 	for _, h := range held {
@@ -139,7 +139,7 @@ func coverage(name string, held []fit.Held, asUnseen bool) Check {
 			facts.Layers = 0 // no model has this shape
 		}
 		e := cost.Pick(cost.Table(), h.Point.Engine, h.Point.Family, facts).Error
-		row := pointRow(h.Point, h.Predicted, h.Point.TPOT)
+		row := pointRow(d, "tpot", h.Point, h.Predicted, h.Point.TPOT)
 		switch {
 		case h.Point.TPOT < h.Predicted*e.Low:
 			row.Error = h.Predicted*e.Low/h.Point.TPOT - 1
@@ -159,12 +159,12 @@ func coverage(name string, held []fit.Held, asUnseen bool) Check {
 
 // firstTokens compares the mean time to first token in closed loops. It is shown
 // for the reader: runs start with all clients at once, which no steady state has.
-func firstTokens(held []fit.Held) Check {
+func firstTokens(d Data, held []fit.Held) Check {
 	c := Check{Name: "TTFT of models that were held out", Bar: "none; shown for the reader"}
 	for _, h := range held {
 		if h.Point.TTFT > 0 && h.Point.Rate == 0 {
 			got := cost.ClosedLoop(h.Point.Facts, h.Point.Device, h.Constants, h.Point.Load).TTFT
-			c.Rows = append(c.Rows, pointRow(h.Point, got, h.Point.TTFT))
+			c.Rows = append(c.Rows, pointRow(d, "ttft", h.Point, got, h.Point.TTFT))
 		}
 	}
 	c.Summary = fmt.Sprintf("median %s, 90th percentile %s", percent(c.Quantile(0.5)), percent(c.Quantile(0.9)))

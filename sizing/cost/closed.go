@@ -63,17 +63,24 @@ type loop struct {
 	decode             Step
 }
 
-// solve iterates the split of the running requests, which moves little after
-// the first rounds: prefill is short against decode, or the other way round.
+// solve iterates the split of the running requests. It settles in a few rounds,
+// since prefill is short against decode or the other way round; where it swings, a
+// half step stops it.
 func (l *loop) solve() {
 	l.batch = l.running
-	for range 40 {
+	moved := 0.0
+	for range 60 {
 		last := l.batch
 		l.round()
-		if math.Abs(l.batch-last) <= 1e-6*l.batch {
+		delta := l.batch - last
+		if math.Abs(delta) <= 1e-8*l.batch {
 			return
 		}
-		l.batch = (l.batch + last) / 2
+		if delta*moved < 0 {
+			delta /= 2
+			l.batch = last + delta
+		}
+		moved = delta
 	}
 }
 

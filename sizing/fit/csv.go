@@ -99,6 +99,14 @@ func (r Row) Fill(name, value string) {
 	}
 }
 
+// at is where a message points: the line, nothing for a row that is no line.
+func (r Row) at() string {
+	if r.Line == 0 {
+		return ""
+	}
+	return fmt.Sprintf("line %d: ", r.Line)
+}
+
 // Text is a field by its name in columns, empty when the row leaves it out.
 func (r Row) Text(name string) string {
 	for _, column := range columns[name] {
@@ -117,7 +125,7 @@ func (r Row) number(name string, low float64) (v float64, ok bool, err error) {
 	}
 	v, err = strconv.ParseFloat(text, 64)
 	if err != nil || math.IsNaN(v) || v < low || v > 1e9 {
-		return 0, false, fmt.Errorf("line %d: %s %q is not a number from %g to 1e9", r.Line, name, text, low)
+		return 0, false, fmt.Errorf("%s%s %q is not a number from %g to 1e9", r.at(), name, text, low)
 	}
 	return v, true, nil
 }
@@ -126,7 +134,7 @@ func (r Row) number(name string, low float64) (v float64, ok bool, err error) {
 func (r Row) needed(name string, low float64) (float64, error) {
 	v, ok, err := r.number(name, low)
 	if err == nil && !ok {
-		err = fmt.Errorf("line %d: %s is missing", r.Line, name)
+		err = fmt.Errorf("%s%s is missing", r.at(), name)
 	}
 	return v, err
 }
@@ -135,7 +143,7 @@ func (r Row) needed(name string, low float64) (float64, error) {
 func (r Row) count(name string) (int, error) {
 	v, _, err := r.number(name, 0)
 	if err == nil && v != math.Trunc(v) {
-		err = fmt.Errorf("line %d: %s %q is not a whole number", r.Line, name, r.Text(name))
+		err = fmt.Errorf("%s%s %q is not a whole number", r.at(), name, r.Text(name))
 	}
 	return int(v), err
 }

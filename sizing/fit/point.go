@@ -1,8 +1,6 @@
 package fit
 
 import (
-	"math"
-
 	"github.com/llmctl/llmctl/profiles"
 	"github.com/llmctl/llmctl/sizing/cost"
 )
@@ -25,27 +23,26 @@ type Point struct {
 
 // predict is the mean time per output token under constants, in seconds. An open
 // load whose answers come at a known rate is the closed load of as many clients
-// as requests are in flight (Little's law), found by bisection: the rate of a
-// closed loop grows with its clients.
+// as requests are in flight: rate × the time that each takes (Little's law), which
+// grows with the clients, so that the iteration grows to the smallest solution or
+// until all slots are taken.
 func (p *Point) predict(c cost.Constants) float64 {
 	if p.Rate == 0 {
 		return cost.ClosedLoop(p.Facts, p.Device, c, p.Load).TPOT
 	}
 	load := p.Load
-	limit := load.Slots
-	if limit <= 0 {
-		limit = 1 << 16
-	}
-	low, high := 1.0, limit
-	for range 30 {
-		load.Concurrency = math.Sqrt(low * high)
-		if cost.ClosedLoop(p.Facts, p.Device, c, load).Rate < p.Rate {
-			low = load.Concurrency
-		} else {
-			high = load.Concurrency
+	load.Concurrency = 1
+	for range 200 {
+		loop := cost.ClosedLoop(p.Facts, p.Device, c, load)
+		next := load.Concurrency * p.Rate / loop.Rate
+		if load.Slots > 0 {
+			next = min(next, load.Slots)
 		}
+		if next <= load.Concurrency*(1+1e-7) {
+			return loop.TPOT
+		}
+		load.Concurrency = next
 	}
-	load.Concurrency = high
 	return cost.ClosedLoop(p.Facts, p.Device, c, load).TPOT
 }
 

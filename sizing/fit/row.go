@@ -55,7 +55,7 @@ func engineRef(text string) string {
 func (r Row) Point(model string) (Point, error) {
 	for _, name := range []string{"model", "accelerator", "engine"} {
 		if r.Text(name) == "" {
-			return Point{}, fmt.Errorf("line %d: %s is missing", r.Line, name)
+			return Point{}, fmt.Errorf("%s%s is missing", r.at(), name)
 		}
 	}
 	tpot, err := r.needed("tpot_ms", 1e-3)
@@ -72,7 +72,7 @@ func (r Row) Point(model string) (Point, error) {
 	}
 	t, err := sizing.NewTimeModel(q)
 	if err != nil {
-		return Point{}, fmt.Errorf("line %d: %w", r.Line, err)
+		return Point{}, fmt.Errorf("%s%w", r.at(), err)
 	}
 	name, _, _ := strings.Cut(t.Inputs.Engine, "@")
 	p := Point{
@@ -92,7 +92,7 @@ func (r Row) load(p *Point) error {
 		return err
 	}
 	if cached >= p.Load.Input {
-		return fmt.Errorf("line %d: cached %g is not less than isl %g", r.Line, cached, p.Load.Input)
+		return fmt.Errorf("%scached %g is not less than isl %g", r.at(), cached, p.Load.Input)
 	}
 	p.Load.Cached = cached
 	concurrency, closed, err := r.number("concurrency", 1)
@@ -114,7 +114,7 @@ func (r Row) load(p *Point) error {
 		return err
 	}
 	if !ok {
-		return fmt.Errorf("line %d: concurrency is missing", r.Line)
+		return fmt.Errorf("%sconcurrency is missing", r.at())
 	}
 	asked, ok, err := r.number("load_value", 1e-6)
 	if err != nil {

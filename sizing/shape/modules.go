@@ -216,9 +216,13 @@ func mlpModules(list []module, m *profiles.Model, x profiles.MLP) []module {
 	if x.SharedGate {
 		router += h
 	}
+	prefix := "mlp."
+	if x.Intermediate > 0 {
+		prefix = "" // beside a dense MLP, not inside of it (Gemma 4)
+	}
 	return append(list,
-		module{name: "mlp.experts", part: expertPart, parameters: one * experts, visited: one * int64(x.ExpertsPerToken)},
-		module{name: "mlp.gate", part: routerPart, spread: copied, parameters: router},
+		module{name: prefix + "experts", part: expertPart, parameters: one * experts, visited: one * int64(x.ExpertsPerToken)},
+		module{name: prefix + "gate", part: routerPart, spread: copied, parameters: router},
 		small(other+int64(x.Small)))
 }
 

@@ -48,6 +48,17 @@ func (r rules) encoding(layer int, x module) profiles.Encoding {
 	return r.rest
 }
 
+// head is the format of the output projection, which stays in the model's dtype
+// unless a file names it among what it quantizes.
+func (r rules) head() profiles.Encoding {
+	for i, m := range r.match {
+		if m.matches("lm_head") {
+			return r.formats[i]
+		}
+	}
+	return profiles.Encoding{}
+}
+
 // plain reports whether all modules have one format.
 func (r rules) plain() bool { return r.kept.empty() && len(r.match) == 0 }
 
@@ -125,7 +136,7 @@ func namesOf(layer int, name string) []string {
 	full := fmt.Sprintf("layers.%d.%s", layer, name)
 	names := []string{full}
 	switch name {
-	case "mlp.experts":
+	case "mlp.experts", "experts":
 		// Files list the experts one by one, or their matrices.
 		names = append(names, full+".0.gate_proj", full+".0.up_proj", full+".gate_up_proj")
 	case "linear_attn.qkv_proj":

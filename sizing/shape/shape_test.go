@@ -142,6 +142,12 @@ func TestHeadsAreCopiedAndLatentIsNotDivided(t *testing.T) {
 		{"deepseek-v3", BF16, 8, 70_272},
 		{"deepseek-v3.2", FP8, 8, 61 * (656 + 132)},
 		{"llama-3.1-8b", FP8, 1, 65_536},
+		{"llama-3.1-8b", INT8, 1, 32 * 8 * 2 * (128 + 4)},
+		{"llama-3.1-8b", FP8PerHead, 8, 32 * 2 * (128 + 4)},
+		{"llama-3.1-8b", NVFP4, 1, 32 * 8 * 2 * (64 + 8)},
+		// A window's vector on each of 43 layers, and what compresses beside it:
+		// 21 layers by 4 with an index, 20 by 128.
+		{"deepseek-v4-flash", FP8, 8, 43*584 + (21*(584+132)*32+20*584)/128},
 	} {
 		if got := KVBytesPerToken(load(t, tc.model), tc.kv, tc.tensor); got != tc.bytes {
 			t.Errorf("%s %s TP %d: %d bytes per token, want %d", tc.model, tc.kv, tc.tensor, got, tc.bytes)
@@ -207,14 +213,14 @@ func TestKVBytesAddUpOverLayers(t *testing.T) {
 }
 
 func TestParseDType(t *testing.T) {
-	for text, want := range map[string]DType{"bf16": BF16, "FP8": FP8, "fp8_e4m3": FP8, "fp32": FP32} {
+	for text, want := range map[string]DType{"bf16": BF16, "FP8": FP8, "fp8_e4m3": FP8, "fp32": FP32, "int8": INT8, "fp4": NVFP4, "nvfp4": NVFP4} {
 		if got, err := ParseDType(text); err != nil || got != want {
 			t.Errorf("%s: %s, %v", text, got, err)
 		}
 	}
 	for text, want := range map[string]string{
 		"bf61":    `unknown KV dtype "bf61", did you mean "bf16"?`,
-		"quarter": `unknown KV dtype "quarter", expected one of bf16, fp16, fp32, fp8`,
+		"quarter": `unknown KV dtype "quarter", expected one of bf16, fp16, fp32, fp8, int8, fp8-per-token-head, nvfp4`,
 	} {
 		if _, err := ParseDType(text); err == nil || err.Error() != want {
 			t.Errorf("error %v, want %s", err, want)

@@ -65,6 +65,8 @@ type WeightBytes struct {
 	Split, Copied   float64 // layers' weights that are divided among ranks, and that every rank holds
 	KV              float64 // divided among at most KV-head-many ranks
 	Experts         float64 // routed experts, divided among ranks
+	Absorbed        float64 // copies of latent projections that engines make while loading, divided among ranks
+	Tables          float64 // sines of the rotary embedding, on every rank
 	Vision          float64 // vision tower and its projector, divided among ranks, whole on each stage
 	Layers, KVHeads int
 }
@@ -84,18 +86,24 @@ func StageWeights(m *profiles.Model, f Format, from, to int) WeightBytes {
 		Layers:    to - from,
 		KVHeads:   1,
 	}
+	w.Tables = base * ropeTable(m)
 	if m.Vision != nil {
 		w.Vision = base * float64(m.Vision.Encoder+m.Vision.Projector)
 	}
-	if !m.TiedEmbeddings {
-		w.Head = base * float64(int64(m.VocabSize)*embeddingWidth(m))
-	}
 	r := newRules(f.Quantization)
+	if !m.TiedEmbeddings {
+		w.Head = encodedBytes(r.head(), f.Base) * float64(int64(m.VocabSize)*embeddingWidth(m))
+	}
 	everywhere := f.BytesPerWeight()
+	if stored(m, f) {
+		w.take(m, from, to)
+		return w
+	}
 	var modules []module
 	for i := from; i < to; i++ {
 		layer := m.Layers[i]
 		w.KVHeads = max(w.KVHeads, layer.Attention.KVHeads)
+		w.Absorbed += base * absorbed(layer.Attention)
 		modules = layerModules(modules[:0], m, layer)
 		for _, x := range modules {
 			bytes, e := everywhere, f.Quantization.Encoding
@@ -139,6 +147,36 @@ func padding(x profiles.MLP, e profiles.Encoding) float64 {
 	return math.Ceil(float64(n)/256) * 256 / float64(n)
 }
 
+// absorbed is the values of a latent layer's expansion that vLLM and SGLang
+// hold a second time, split into keys and values and never quantized, to attend
+// to the cached vector as it is (vLLM: MLACommonImpl.process_weights_after_loading,
+// W_UK_T and W_UV).
+func absorbed(a profiles.Attention) float64 {
+	if a.Kind != profiles.LatentAttention {
+		return 0
+	}
+	return float64(a.LatentRank) * float64(a.Heads) * float64(a.HeadDim-a.RopeHeadDim+a.ValueDim)
+}
+
+// ropeTable is the values of the tables of sines and cosines that engines keep
+// in the type of activations (vLLM: RotaryEmbedding.cos_sin_cache).
+func ropeTable(m *profiles.Model) float64 {
+	width := 0.0
+	for _, layer := range m.Layers {
+		a := layer.Attention
+		switch {
+		case a.RopeHeadDim > 0:
+			width = float64(a.RopeHeadDim)
+		case a.HeadDim > 0:
+			width = math.Round(float64(a.HeadDim) * m.RopeShare)
+		}
+		if width > 0 {
+			break
+		}
+	}
+	return float64(m.RopeRows) * width
+}
+
 // Total is the bytes of one copy of the language model's weights.
 func (w WeightBytes) Total() float64 {
 	return w.Embedding + w.Head + w.Split + w.Copied + w.KV + w.Experts
@@ -150,7 +188,7 @@ func (w WeightBytes) Total() float64 {
 func (w WeightBytes) PerRank(tensor, pipeline int) int64 {
 	t := float64(tensor)
 	kv := w.KV * math.Max(1, float64(w.KVHeads)/t) / float64(w.KVHeads)
-	layers := (w.Split+w.Experts)/t + kv + w.Copied
+	layers := (w.Split+w.Absorbed+w.Experts)/t + kv + w.Copied + w.Tables
 	if pipeline <= 1 {
 		return int64(layers + (w.Embedding+w.Head+w.Vision)/t)
 	}

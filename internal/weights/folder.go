@@ -1,0 +1,150 @@
+package weights
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+)
+
+// indexFile lists which file of a sharded checkpoint holds which tensor.
+const indexFile = "model.safetensors.index.json"
+
+// Folder is what the safetensors files of a model folder say.
+type Folder struct {
+	Tensors []Tensor // of all files; empty when only the index is there
+	Files   int      // whose headers were read
+	Total   int64    // bytes of all tensors, from the headers or else from the index; 0 when unknown
+}
+
+// index is model.safetensors.index.json.
+type index struct {
+	Metadata struct {
+		TotalSize json.Number `json:"total_size"`
+	} `json:"metadata"`
+	WeightMap map[string]string `json:"weight_map"`
+}
+
+// ReadFolder reads the headers of a model folder: of the files that the index
+// names where all of them are there, without an index of all files *.safetensors.
+// With an index but no such file, only its total is known. A folder without
+// either gives nil.
+func ReadFolder(dir fs.FS) (*Folder, error) {
+	idx, err := readIndex(dir)
+	if err != nil {
+		return nil, err
+	}
+	files, err := fs.Glob(dir, "*.safetensors")
+	if err != nil {
+		return nil, fmt.Errorf("listing safetensors files: %w", err)
+	}
+	if idx != nil {
+		named, present := idx.files(), 0
+		for _, f := range named {
+			if slices.Contains(files, f) {
+				present++
+			}
+		}
+		switch {
+		case present == 0:
+			return &Folder{Total: idx.total()}, nil
+		case present < len(named):
+			return nil, fmt.Errorf("%d of the %d files that %s names are missing", len(named)-present, len(named), indexFile)
+		}
+		files = named
+	}
+	if len(files) == 0 {
+		return nil, nil
+	}
+	folder := &Folder{Files: len(files)}
+	seen := map[string]string{}
+	for _, name := range files {
+		tensors, err := readFile(dir, name)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range tensors {
+			if other, ok := seen[t.Name]; ok {
+				return nil, fmt.Errorf("tensor %.100q is in %s and in %s", t.Name, other, name)
+			}
+			seen[t.Name] = name
+			folder.Total += t.Bytes
+		}
+		folder.Tensors = append(folder.Tensors, tensors...)
+	}
+	return folder, nil
+}
+
+func readFile(dir fs.FS, name string) ([]Tensor, error) {
+	f, err := dir.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("opening weights: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("reading weights: %w", err)
+	}
+	tensors, err := ReadHeader(f, info.Size())
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", name, err)
+	}
+	return tensors, nil
+}
+
+// readIndex reads the index; nil when there is none.
+func readIndex(dir fs.FS) (*index, error) {
+	data, err := fs.ReadFile(dir, indexFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading index: %w", err)
+	}
+	idx, err := parseIndex(data)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", indexFile, err)
+	}
+	return idx, nil
+}
+
+func parseIndex(data []byte) (*index, error) {
+	var idx index
+	if err := json.Unmarshal(data, &idx); err != nil {
+		return nil, fmt.Errorf("decoding: %w", err)
+	}
+	if len(idx.WeightMap) == 0 {
+		return nil, fmt.Errorf("weight_map is empty")
+	}
+	for tensor, file := range idx.WeightMap {
+		// A name with a folder in it could lead out of the model's.
+		if file != path.Base(file) || path.Ext(file) != ".safetensors" {
+			return nil, fmt.Errorf("tensor %.100q is in %.100q, expected a *.safetensors file of the folder", tensor, file)
+		}
+	}
+	if n := idx.Metadata.TotalSize; n != "" && idx.total() == 0 {
+		return nil, fmt.Errorf("total_size %.40q is no size", n)
+	}
+	return &idx, nil
+}
+
+// total is metadata.total_size; some writers put a fraction on it.
+func (idx *index) total() int64 {
+	f, err := idx.Metadata.TotalSize.Float64()
+	if err != nil || f < 1 || f > 1e16 {
+		return 0
+	}
+	return int64(f)
+}
+
+// files are the names in the weight map, once each, in order.
+func (idx *index) files() []string {
+	var names []string
+	for _, f := range idx.WeightMap {
+		names = append(names, f)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}

@@ -1,0 +1,35 @@
+package reports
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/llmctl/llmctl/sizing/cost"
+	"github.com/llmctl/llmctl/sizing/fit"
+)
+
+func TestWriteCalibrationWarnsWhenItDoesNotHelp(t *testing.T) {
+	c := fit.Calibration{
+		Entry:  cost.Entry{Engine: "vllm", Family: "hopper", MoE: true},
+		Points: 5, Before: cost.Error{Relative: 0.05, Low: 0.9, High: 1.1}, After: cost.Error{Relative: 0.2, Low: 0.7, High: 1.4},
+		Terms: []fit.Term{{Name: "layer_us", Prior: 35, Fitted: 40, Known: 0.7, Determined: true}, {Name: "link_factor", Prior: 1.5, Fitted: 1.5}},
+	}
+	write := func() string {
+		var b strings.Builder
+		if err := WriteCalibration(&b, []fit.Calibration{c, c}); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	const warning = "do not predict each other better"
+	text := write()
+	for _, want := range []string{"vllm on hopper, mixtures of experts: 5 points", warning, "20.0%", "determined", "mostly as built in"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	c.After.Relative = 0.01
+	if strings.Contains(write(), warning) {
+		t.Error("warned although the points predict each other")
+	}
+}

@@ -1,0 +1,183 @@
+package fit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/llmctl/llmctl/sizing/cost"
+)
+
+// table is a CSV of points of Llama 3.1 8B on an H100.
+func table(lines ...string) string {
+	return "model,accelerator,engine,tp,isl,osl,concurrency,tpot_ms\n" + strings.Join(lines, "\n") + "\n"
+}
+
+func points(t *testing.T, text string) []Point {
+	t.Helper()
+	rows, err := ReadRows(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []Point
+	for _, r := range rows {
+		p, err := r.Point(r.Text("model"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+// synthetic are points that a server with other constants than the built-in ones
+// would give.
+func synthetic(t *testing.T, change func(*cost.Constants)) []Point {
+	t.Helper()
+	var lines []string
+	for _, tp := range []int{1, 2, 4} {
+		for _, clients := range []int{1, 8, 64, 256} {
+			lines = append(lines, fmt.Sprintf("llama-3.1-8b,h100-sxm-80gb,vllm,%d,1024,512,%d,10", tp, clients))
+		}
+	}
+	list := points(t, table(lines...))
+	c := cost.Pick(cost.Table(), "vllm", "hopper", list[0].Facts)
+	change(&c)
+	for i := range list {
+		list[i].TPOT = list[i].predict(c)
+	}
+	return list
+}
+
+// TestCalibrateRecovers measures a server whose layers cost twice as much and
+// whose memory is a fifth slower, and finds both.
+func TestCalibrateRecovers(t *testing.T) {
+	var truth cost.Constants
+	list := synthetic(t, func(c *cost.Constants) {
+		c.LayerS *= 2
+		c.MemoryFactor *= 1.2
+		truth = *c
+	})
+	calls := 0
+	found, err := Calibrate(context.Background(), list, func(int, int) { calls++ })
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := found[0]
+	if len(found) != 1 || c.Points != len(list) || calls != 4 {
+		t.Fatalf("%d calibrations of %d points, %d calls", len(found), c.Points, calls)
+	}
+	if c.Before.Relative < 0.15 || c.After.Relative > 0.03 {
+		t.Errorf("median error %v before, %v after", c.Before.Relative, c.After.Relative)
+	}
+	want := truth.Vector()
+	for i, term := range c.Terms {
+		switch term.Name {
+		case "memory_factor", "layer_us":
+			if math.Abs(term.Fitted/want[i]-1) > 0.25 {
+				t.Errorf("%s %v, want %v", term.Name, term.Fitted, want[i])
+			}
+		case "expert_layer_us", "expert_memory_factor", "latent_layer_us":
+			if term.Determined || math.Abs(term.Fitted/term.Prior-1) > 1e-6 {
+				t.Errorf("a dense model moved %s from %v to %v", term.Name, term.Prior, term.Fitted)
+			}
+		}
+	}
+	// The entry takes the place of the built-in one.
+	again := cost.Pick(append([]cost.Entry{c.Entry}, cost.Table()...), "vllm", "hopper", list[0].Facts)
+	for i := range list {
+		if r := list[i].Ratio(again); math.Abs(r-1) > 0.05 {
+			t.Errorf("%s: ratio %v with the calibration", list[i].ID, r)
+		}
+	}
+}
+
+func TestCalibrateRefuses(t *testing.T) {
+	line := func(clients int) string {
+		return fmt.Sprintf("llama-3.1-8b,h100-sxm-80gb,vllm,1,1024,512,%d,10", clients)
+	}
+	for _, tc := range []struct{ name, text, want string }{
+		{"too few points", table(line(1), line(8), line(64)), "at least 4"},
+		{"one load", table(line(8), line(8), line(8), line(8)), "all 4 points are at one load"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			_, err := Calibrate(context.Background(), points(t, tc.text), nil)
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%v, want %q", err, tc.want)
+			}
+		})
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := Calibrate(ctx, synthetic(t, func(*cost.Constants) {}), nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+func TestRowsAreRefused(t *testing.T) {
+	const good = "llama-3.1-8b,h100-sxm-80gb,vllm,1,1024,512,8,10"
+	for _, tc := range []struct{ name, old, replacement, want string }{
+		{"no model", "llama-3.1-8b", "", "line 2: model is missing"},
+		{"unknown model", "llama-3.1-8b", "lama-3.1-8b", "did you mean"},
+		{"unknown device", "h100-sxm-80gb", "h100-sxm", "unknown accelerator"},
+		{"text for a number", ",8,", ",eight,", `line 2: concurrency "eight"`},
+		{"no time", ",8,10", ",8,", "line 2: tpot_ms is missing"},
+		{"no time at all", ",8,10", ",8,0", `line 2: tpot_ms "0"`},
+		{"half a rank", ",1,1024", ",1.5,1024", `tp "1.5"`},
+		{"no load", ",8,", ",,", "line 2: concurrency is missing"},
+		{"what does not fit", "llama-3.1-8b", "llama-3.1-405b", "does not fit"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			rows, err := ReadRows(strings.NewReader(table(strings.Replace(good, tc.old, tc.replacement, 1))))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p, err := rows[0].Point(rows[0].Text("model")); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%v, %v, want %q", p, err, tc.want)
+			}
+		})
+	}
+	if p := points(t, table(good)); p[0].TPOT != 0.01 || p[0].Load.Concurrency != 8 || p[0].Facts.Layers != 32 {
+		t.Errorf("%+v", p[0])
+	}
+	if _, err := ReadRows(strings.NewReader("")); err == nil || !strings.Contains(err.Error(), "header") {
+		t.Errorf("an empty file: %v", err)
+	}
+}
+
+// TestOpenLoad: a known rate of answers is the closed load of as many clients as
+// are in flight, and an overload takes all slots.
+func TestOpenLoad(t *testing.T) {
+	const header = "model,accelerator,engine,isl,osl,max_num_seqs,load_kind,load_value,request_rate,tpot_ms\n"
+	p := points(t, header+"llama-3.1-8b,h100-sxm-80gb,vllm,1024,256,64,open,4,4,10\nllama-3.1-8b,h100-sxm-80gb,vllm,1024,256,64,open,40,20,10\n")
+	c := cost.Pick(cost.Table(), "vllm", "hopper", p[0].Facts)
+	load := p[0].Load
+	load.Concurrency = 4 * 256 * p[0].predict(c) // without the first token's time
+	if near := cost.ClosedLoop(p[0].Facts, p[0].Device, c, load).TPOT; p[0].Rate != 4 || math.Abs(p[0].predict(c)/near-1) > 0.03 {
+		t.Errorf("rate %v: %v, the closed loop %v", p[0].Rate, p[0].predict(c), near)
+	}
+	if p[1].Rate != 0 || p[1].Load.Concurrency != 64 {
+		t.Errorf("an overload: rate %v, %v clients", p[1].Rate, p[1].Load.Concurrency)
+	}
+}
+
+func FuzzReadRows(f *testing.F) {
+	f.Add(table("llama-3.1-8b,h100-sxm-80gb,vllm,1,1024,512,8,10"))
+	f.Add("model_key,accelerator_key,engine_key,load_kind,load_value,isl,osl,tpot_ms_mean\nbuiltin,h100-sxm-80gb,vllm@?,concurrency,1,2,2,1e3\n")
+	f.Add("\ufeffmodel,\"a\nb\"\n,")
+	f.Fuzz(func(t *testing.T, text string) {
+		rows, err := ReadRows(strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		for _, r := range rows {
+			p, err := r.Point("builtin")
+			if err == nil && !(p.TPOT > 0 && p.Load.Input > 0) {
+				t.Errorf("accepted %+v", p)
+			}
+		}
+	})
+}
