@@ -104,14 +104,14 @@ func TestPools(t *testing.T) {
 }
 
 func TestTightObjective(t *testing.T) {
-	bound := func(ms int) *Plan {
-		return mustCompute(t, scenario(func(r *Request) { r.Scenario.SLO = []profiles.SLO{{TTFT: time.Duration(ms) * time.Millisecond}} }))
-	}
-	if alone := bound(10_000); hasWarning(alone, "tight-slo") {
-		t.Error("ten seconds are not tight")
-	}
-	if p := bound(260); p.Feasible && !hasWarning(p, "tight-slo") || !p.Feasible {
-		t.Errorf("feasible %v, %v %v", p.Feasible, p.Warnings, p.Reasons)
+	alone := newEvents(t, scenario(nil)).replica.at(idleRate).ttftQuantile(0.99)
+	for times, want := range map[float64]bool{1.05: true, 2: false} {
+		p := mustCompute(t, scenario(func(r *Request) {
+			r.Scenario.SLO = []profiles.SLO{{TTFT: time.Duration(times * alone * float64(time.Second))}}
+		}))
+		if !p.Feasible || hasWarning(p, "tight-slo") != want {
+			t.Errorf("%v times what a lone request takes: feasible %v, warnings %v", times, p.Feasible, p.Warnings)
+		}
 	}
 }
 

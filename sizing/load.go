@@ -110,9 +110,10 @@ func (s *state) addPrompts(r replica) {
 	if s.work == nil {
 		s.work = make([]float64, len(r.prompts))
 	}
+	budget := r.budget(*s)
 	for i := range r.prompts {
 		p := &r.prompts[i]
-		w := p.chunk.Beside(&s.decode)
+		w := p.chunk.Beside(&s.decode, max(1, p.tokens/budget))
 		s.work[i] = w
 		s.workMean += p.weight * w
 		s.workSquare += p.weight * w * w

@@ -26,13 +26,13 @@ func NewChunk(f Facts, a *profiles.Accelerator, c Constants, p Prefill) Chunk {
 	return k
 }
 
-// Beside is what the chunk adds to a step.
-func (k *Chunk) Beside(s *Step) float64 {
-	memory := s.Memory + k.memory
+// Beside is what the chunk adds to equal steps among which it is divided evenly.
+func (k *Chunk) Beside(s *Step, steps float64) float64 {
+	memory := s.Memory + k.memory/steps
 	if k.expertBytes > 0 {
 		memory += k.experts * k.touched * (1 - s.ExpertBytes/k.expertBytes)
 	}
-	return k.launch + overlap(memory, s.Compute+k.compute) - overlap(s.Memory, s.Compute) + k.exchange
+	return steps*(k.launch+overlap(memory, s.Compute+k.compute/steps)-overlap(s.Memory, s.Compute)) + k.exchange
 }
 
 // Without is the step that is left of one that carries the chunk alone when its
