@@ -3,6 +3,8 @@ package reports
 import (
 	"fmt"
 	"io"
+	"math"
+	"strconv"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -19,7 +21,7 @@ const planWidth = 80
 func WritePlan(w io.Writer, p *sizing.Plan, explain bool) error {
 	var b strings.Builder
 	writeAnswer(&b, p)
-	sections := []func(*strings.Builder, *sizing.Plan){writeMemory, writePerformance, writeAssumptions, writePlanWarnings}
+	sections := []func(*strings.Builder, *sizing.Plan){writeDay, writeAPI, writeMemory, writePerformance, writeAssumptions, writePlanWarnings}
 	if explain {
 		sections = append(sections, writeDerivation)
 	}
@@ -53,10 +55,7 @@ func writeAnswer(b *strings.Builder, p *sizing.Plan) {
 	b.WriteString("\n")
 	paragraph(b, "  ", fmt.Sprintf("%s × %s: %s of %s, at %.0f%% of the largest rate",
 		units.Count(int64(f.Accelerators)), in.Accelerator, count(f.Replicas, "replica"), count(per, "accelerator"), f.Utilization*100))
-	if f.USDPerHour > 0 {
-		paragraph(b, "  ", fmt.Sprintf("$%s per hour, $%s per 1M output tokens, $%s per 1M tokens in and out",
-			money(f.USDPerHour), money(f.USDPer1MOut), money(f.USDPer1M)))
-	}
+	writeBill(b, p)
 }
 
 // writeMemory writes the budget of one accelerator and what fits into it.
@@ -198,6 +197,8 @@ func money(v float64) string {
 		return units.Count(int64(v + 0.5))
 	case v >= 1:
 		return fmt.Sprintf("%.2f", v)
+	case v > 0 && v < 1e-4: // %g would write an exponent
+		return strconv.FormatFloat(v, 'f', 2-int(math.Floor(math.Log10(v))), 64)
 	}
 	return fmt.Sprintf("%.3g", v)
 }

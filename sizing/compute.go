@@ -131,6 +131,7 @@ func (s *situation) plan(p *Plan, l layout, m mix) {
 	load := planLoad(r, s.inputs, rate)
 	p.Performance = performance(r, load, rate, bound)
 	p.Fleet = load.fleet(s.inputs, m, rate)
+	s.compareMoney(p, load, m)
 }
 
 // relaxed drops those bounds of a default objective that a lone request

@@ -37,6 +37,7 @@ func derive(s *situation, p *Plan, l layout, m mix) []Derivation {
 		d.tokens(p, r, st)
 		d.firstToken(p, r, st)
 		d.fleet(p, r)
+		d.money(s, p, m)
 	}
 	return d
 }

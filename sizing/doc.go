@@ -6,5 +6,6 @@
 // Reading order: request.go (what is asked, and the defaults), memory.go and
 // layout.go (what fits), mix.go (what one request is like), load.go (latency at
 // a rate), rate.go (the largest rate that meets the objective), fleet.go
-// (replicas and money), compute.go (all of it in order).
+// (replicas), money.go (what they cost; money_day.go over a day, money_api.go
+// beside a hosted API), compute.go (all of it in order).
 package sizing

@@ -14,6 +14,8 @@ type Plan struct {
 	Memory      Memory       `json:"memory"`
 	Performance *Performance `json:"performance,omitempty"`
 	Fleet       *Fleet       `json:"plan,omitempty"`
+	Day         *Day         `json:"day,omitempty"`
+	API         *API         `json:"api,omitempty"`
 	Derivation  []Derivation `json:"derivation"`
 	Assumptions []Assumption `json:"assumptions"`
 	Warnings    []Warning    `json:"warnings"`
@@ -122,9 +124,9 @@ type Fleet struct {
 	Utilization  float64 `json:"utilization"` // of the largest rate
 	RPS          float64 `json:"rps"`
 	USDPerHour   float64 `json:"usd_per_hour,omitempty"`
-	USDPer1MIn   float64 `json:"usd_per_1m_input_tokens,omitempty"`
-	USDPer1MOut  float64 `json:"usd_per_1m_output_tokens,omitempty"`
-	USDPer1M     float64 `json:"usd_per_1m_total_tokens,omitempty"`
+	TokenPrices
+	USDPerRequest float64 `json:"usd_per_request,omitempty"`
+	USDPerMonth   float64 `json:"usd_per_month,omitempty"` // of 730 hours
 }
 
 // Derivation is how one number was reached, fit to be read aloud. Substituted is

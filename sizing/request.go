@@ -34,6 +34,9 @@ type Request struct {
 	MaxNumBatchedTokens  int
 	KVCacheMemory        int64   // bytes per accelerator: skips the memory model
 	TargetUtilization    float64 // 0..1
+
+	LoadProfile profiles.LoadProfile // the load over a day; without one the load is steady
+	APIPrice    profiles.APIPrice    // to compare with
 }
 
 // situation is a request with every default filled in and every name loaded.
@@ -48,6 +51,8 @@ type situation struct {
 	sloGiven bool
 	lenGiven bool
 	kvGiven  int64
+	profile  profiles.LoadProfile
+	api      profiles.APIPrice
 
 	inputs      Inputs
 	assumptions []Assumption
@@ -66,8 +71,12 @@ func (s *situation) warn(code, format string, args ...any) {
 // are bad input: they name the field and the value.
 func resolve(r Request) (*situation, error) {
 	s := &situation{}
+	r, err := r.atPeak()
+	if err != nil {
+		return nil, err
+	}
 	for _, step := range []func(Request) error{
-		s.resolveHardware, s.resolveParallel, s.resolveFormats, s.resolveLimits, s.resolveWorkload, s.resolveSLO, s.resolvePrice,
+		s.resolveHardware, s.resolveParallel, s.resolveFormats, s.resolveLimits, s.resolveWorkload, s.resolveSLO, s.resolvePrice, s.resolveMoney,
 	} {
 		if err := step(r); err != nil {
 			return nil, err

@@ -18,6 +18,7 @@ func newSize(s *iostreams.IO) *cobra.Command {
 		request       sizing.Request
 		kvCacheMemory string
 		explain       bool
+		money         moneyFlags
 	)
 	cmd := &cobra.Command{
 		Use:   "size",
@@ -46,6 +47,9 @@ each number was reached.`,
 					return usagef("--kv-cache-memory: %w", err)
 				}
 			}
+			if err := money.apply(cmd, &request); err != nil {
+				return err
+			}
 			plan, err := sizing.Compute(request)
 			if err != nil {
 				return usage(err)
@@ -60,6 +64,7 @@ each number was reached.`,
 	scenario.add(cmd, "model", "accelerator", "engine", "tp", "pp", "workload", "isl", "osl", "prefix",
 		"rps", "concurrency", "slo", "price")
 	output.add(cmd)
+	money.add(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&request.WeightDType, "weight-dtype", "", "weight format: bf16, fp16, fp8, int8, int4, awq, gptq, … (default: the model's own)")
 	flags.StringVar(&request.KVDType, "kv-dtype", "", "KV cache format: bf16, fp16, fp32 or fp8 (default: that of the activations)")
