@@ -59,15 +59,19 @@ func (s *situation) fitLength(m *Memory, l layout) {
 }
 
 // warmMix reads the workload with the share of its prefixes that the cache can
-// keep beside the sequences in flight. A cache too small for all prefixes keeps
-// as many as fit into half of it.
+// keep beside the sequences in flight.
 func (s *situation) warmMix(m Memory, l layout) mix {
-	resident := 1.0
+	return newMix(s.workload, s.inputs.BlockSize, s.resident(m, l), s.inputs.MaxModelLen)
+}
+
+// resident is that share: a cache too small for all prefixes keeps as many as
+// fit into half of it.
+func (s *situation) resident(m Memory, l layout) float64 {
 	if w := s.workload.Prefix; w.Groups > 0 && m.KVCacheBlocks > 0 {
 		need := float64(w.Groups) * (l.average(float64(w.Tokens)))
-		resident = min(1, float64(m.KVCacheBlocks)/2/need)
+		return min(1, float64(m.KVCacheBlocks)/2/need)
 	}
-	return newMix(s.workload, s.inputs.BlockSize, resident, s.inputs.MaxModelLen)
+	return 1
 }
 
 // mixSequences is how many decoding sequences of the workload the pool holds on

@@ -1,0 +1,128 @@
+package sizing
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+)
+
+// Options that differ by less are taken for equal while candidates are picked:
+// forecasts of times are an order of magnitude less exact.
+const tolerance = 0.02
+
+// closest is how many of the cheapest options are planned in full, since the
+// coarse evaluation may be off by a few percent, and a fleet by a replica.
+const closest = 16
+
+// objectives are what an option is judged by; less is better.
+func (o *Option) objectives() [4]float64 {
+	return [4]float64{o.USDPer1MOut, o.TTFT, o.TPOT, 1 / o.UserTokensPS}
+}
+
+// beats reports whether o is nowhere worse than other by more than the share
+// slack.
+func (o *Option) beats(other *Option, slack float64) bool {
+	a, b := o.objectives(), other.objectives()
+	for i := range a {
+		if a[i] > b[i]*(1+slack) {
+			return false
+		}
+	}
+	return true
+}
+
+// front is the options that none before them beats, cheapest first, which with
+// no slack is the Pareto front.
+func front(options []Option, slack float64) []Option {
+	sorted := slices.Clone(options)
+	slices.SortFunc(sorted, func(a, b Option) int {
+		return cmp.Or(slices.Compare(a.array(), b.array()), cmp.Compare(a.order, b.order))
+	})
+	var kept []Option
+	for _, o := range sorted {
+		if !slices.ContainsFunc(kept, func(k Option) bool { return k.beats(&o, slack) }) {
+			kept = append(kept, o)
+		}
+	}
+	return kept
+}
+
+func (o *Option) array() []float64 {
+	a := o.objectives()
+	return a[:]
+}
+
+// settle picks the front and the cheapest from the options, with the numbers of
+// the full plan of each.
+func (f *Search) settle(ctx context.Context, x *explorer) error {
+	var priced, unpriced []Option
+	for _, o := range f.Options {
+		if o.USDPerHour > 0 {
+			priced = append(priced, o)
+		} else {
+			unpriced = append(unpriced, o)
+		}
+	}
+	candidates := front(priced, tolerance)
+	slices.SortFunc(priced, func(a, b Option) int {
+		return cmp.Or(cmp.Compare(a.USDPer1MOut, b.USDPer1MOut), cmp.Compare(a.order, b.order))
+	})
+	for _, o := range priced[:min(closest, len(priced))] {
+		if !slices.ContainsFunc(candidates, func(c Option) bool { return c.order == o.order }) {
+			candidates = append(candidates, o)
+		}
+	}
+	candidates, err := x.planInFull(ctx, candidates)
+	if err != nil {
+		return err
+	}
+	best, err := x.planInFull(ctx, bestPerAccelerator(unpriced))
+	if err != nil {
+		return err
+	}
+	f.Front, f.Unpriced = append(f.Front, front(candidates, 0)...), append(f.Unpriced, best...)
+	slices.SortStableFunc(f.Unpriced, func(a, b Option) int { return cmp.Compare(b.TokensPSPerAcc, a.TokensPSPerAcc) })
+	if len(f.Front) > 0 {
+		f.Cheapest = &f.Front[0]
+	}
+	f.Feasible = len(f.Front)+len(f.Unpriced) > 0
+	return nil
+}
+
+// bestPerAccelerator is the option with the most tokens per accelerator of each
+// kind, most first.
+func bestPerAccelerator(options []Option) []Option {
+	var best []Option
+	for _, o := range options {
+		i := slices.IndexFunc(best, func(b Option) bool { return b.Accelerator == o.Accelerator })
+		switch {
+		case i < 0:
+			best = append(best, o)
+		case o.TokensPSPerAcc > best[i].TokensPSPerAcc:
+			best[i] = o
+		}
+	}
+	return best
+}
+
+// planInFull plans options, and returns those that the plan finds feasible with
+// its numbers.
+func (x *explorer) planInFull(ctx context.Context, options []Option) ([]Option, error) {
+	plans, errs := make([]*Plan, len(options)), make([]error, len(options))
+	each(ctx, len(options), func(i int) { plans[i], errs[i] = Compute(x.planFor(options[i].Configuration)) })
+	if err := errors.Join(append(errs, ctx.Err())...); err != nil {
+		return nil, err
+	}
+	var feasible []Option
+	for i, p := range plans {
+		if !p.Feasible {
+			continue
+		}
+		q, o := p.Performance, options[i]
+		planned := newOption(p.Fleet, q.MaxRPS, q.Bound, q.TTFT.P99, q.TPOT.P99, q.TPOT.Mean, p.Fleet.RPS*p.Inputs.OutputTokens, o.Quality)
+		planned.Configuration, planned.order = o.Configuration, o.order
+		feasible = append(feasible, planned)
+	}
+	return feasible, nil
+}
