@@ -179,7 +179,14 @@ func quantity(v float64, unit string) string {
 // further lines indented as far as the first.
 func paragraph(b *strings.Builder, prefix, text string) {
 	indent := ansi.StringWidth(prefix)
-	for i, line := range strings.Split(ansi.Wrap(text, planWidth-indent, " "), "\n") {
+	var lines []string
+	for _, line := range wrap(text, planWidth-indent) {
+		if ansi.StringWidth(line) > planWidth-indent { // a word that is wider, such as a path
+			line = ansi.Wrap(line, planWidth-indent, "/")
+		}
+		lines = append(lines, strings.Split(line, "\n")...)
+	}
+	for i, line := range lines {
 		if i > 0 {
 			prefix = strings.Repeat(" ", indent)
 		}

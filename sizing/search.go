@@ -28,12 +28,22 @@ type Search struct {
 	Feasible   bool        `json:"feasible"`
 	Inputs     SearchInput `json:"inputs"`
 	Tried      int         `json:"tried"`
-	Cheapest   *Option     `json:"cheapest,omitempty"` // of those with a price
-	Front      []Option    `json:"front"`              // cheapest first
-	Unpriced   []Option    `json:"unpriced"`           // the best of each accelerator without a price, by tokens per accelerator
-	Options    []Option    `json:"options"`            // all that serve the load
+	Cheapest   *Option     `json:"cheapest,omitempty"`     // of those with a price
+	Published  *Option     `json:"cheapest_own,omitempty"` // of those that store the model and its cache as published
+	Front      []Option    `json:"front"`                  // cheapest first
+	Unpriced   []Option    `json:"unpriced"`               // the best of each accelerator without a price, by tokens per accelerator
+	Options    []Option    `json:"options"`                // all that serve the load
 	Rejections []Rejection `json:"rejected"`
+	Prices     []Price     `json:"prices"` // that the front rests on
 	Warnings   []Warning   `json:"warnings"`
+}
+
+// Price is what one accelerator takes, by whom and when.
+type Price struct {
+	Accelerator string  `json:"accelerator"`
+	USDPerHour  float64 `json:"usd_per_accelerator_hour"`
+	Source      string  `json:"price_source"`
+	Date        string  `json:"price_date,omitempty"`
 }
 
 // SearchInput is what all configurations have in common.
@@ -70,14 +80,15 @@ type Option struct {
 	TTFT           float64 `json:"ttft_p99_s"`
 	TPOT           float64 `json:"tpot_p99_s"`
 	UserTokensPS   float64 `json:"user_tokens_per_s"`                   // 1 ÷ mean TPOT
-	TokensPSPerAcc float64 `json:"output_tokens_per_s_per_accelerator"` // at the planned load
+	TokensPSPerAcc float64 `json:"output_tokens_per_s_per_accelerator"` // at the largest rate
 	USDPerHour     float64 `json:"usd_per_hour,omitempty"`
 	USDPer1MOut    float64 `json:"usd_per_1m_output_tokens,omitempty"`
 	// Quality names what is stored in fewer bits than the model is published in:
 	// the search does not judge what that does to the answers.
-	Quality []string `json:"quality_not_judged,omitempty"`
-	Command string   `json:"command,omitempty"` // that plans this option
-	order   int      // in which it was tried, among equals the first is taken
+	Quality  []string `json:"quality_not_judged,omitempty"`
+	Warnings []string `json:"warnings,omitempty"` // codes of its plan's
+	Command  string   `json:"command,omitempty"`  // that plans this option
+	order    int      // in which it was tried, among equals the first is taken
 }
 
 // Rejection is a configuration that does not serve the load, or several that
@@ -137,7 +148,7 @@ func (x *explorer) tryAll(ctx context.Context, progress func(done, all int)) (*S
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	s := &Search{Schema: SearchSchema, Front: []Option{}, Unpriced: []Option{}, Options: []Option{}, Rejections: []Rejection{}, Warnings: []Warning{}}
+	s := &Search{Schema: SearchSchema, Front: []Option{}, Unpriced: []Option{}, Options: []Option{}, Rejections: []Rejection{}, Prices: []Price{}, Warnings: []Warning{}}
 	var refused error
 	var common *Inputs
 	for _, r := range results {

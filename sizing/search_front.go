@@ -68,16 +68,17 @@ func (f *Search) settle(ctx context.Context, x *explorer) error {
 	slices.SortFunc(priced, func(a, b Option) int {
 		return cmp.Or(cmp.Compare(a.USDPer1MOut, b.USDPer1MOut), cmp.Compare(a.order, b.order))
 	})
-	for _, o := range priced[:min(closest, len(priced))] {
+	published := slices.DeleteFunc(slices.Clone(priced), func(o Option) bool { return len(o.Quality) > 0 })
+	for _, o := range slices.Concat(priced[:min(closest, len(priced))], published[:min(closest, len(published))]) {
 		if !slices.ContainsFunc(candidates, func(c Option) bool { return c.order == o.order }) {
 			candidates = append(candidates, o)
 		}
 	}
-	candidates, err := x.planInFull(ctx, candidates)
+	candidates, err := f.planInFull(ctx, x, candidates)
 	if err != nil {
 		return err
 	}
-	best, err := x.planInFull(ctx, bestPerAccelerator(unpriced))
+	best, err := f.planInFull(ctx, x, bestPerAccelerator(unpriced))
 	if err != nil {
 		return err
 	}
@@ -85,6 +86,10 @@ func (f *Search) settle(ctx context.Context, x *explorer) error {
 	slices.SortStableFunc(f.Unpriced, func(a, b Option) int { return cmp.Compare(b.TokensPSPerAcc, a.TokensPSPerAcc) })
 	if len(f.Front) > 0 {
 		f.Cheapest = &f.Front[0]
+	}
+	candidates = slices.DeleteFunc(candidates, func(o Option) bool { return len(o.Quality) > 0 })
+	if own := front(candidates, 0); len(own) > 0 {
+		f.Published = &own[0]
 	}
 	f.Feasible = len(f.Front)+len(f.Unpriced) > 0
 	return nil
@@ -108,7 +113,7 @@ func bestPerAccelerator(options []Option) []Option {
 
 // planInFull plans options, and returns those that the plan finds feasible with
 // its numbers.
-func (x *explorer) planInFull(ctx context.Context, options []Option) ([]Option, error) {
+func (f *Search) planInFull(ctx context.Context, x *explorer, options []Option) ([]Option, error) {
 	plans, errs := make([]*Plan, len(options)), make([]error, len(options))
 	each(ctx, len(options), func(i int) { plans[i], errs[i] = Compute(x.planFor(options[i].Configuration)) })
 	if err := errors.Join(append(errs, ctx.Err())...); err != nil {
@@ -120,9 +125,30 @@ func (x *explorer) planInFull(ctx context.Context, options []Option) ([]Option, 
 			continue
 		}
 		q, o := p.Performance, options[i]
-		planned := newOption(p.Fleet, q.MaxRPS, q.Bound, q.TTFT.P99, q.TPOT.P99, q.TPOT.Mean, p.Fleet.RPS*p.Inputs.OutputTokens, o.Quality)
-		planned.Configuration, planned.order = o.Configuration, o.order
+		planned := newOption(p.Fleet, q.MaxRPS, q.Bound, p.Inputs.OutputTokens)
+		planned.TTFT, planned.TPOT, planned.UserTokensPS = q.TTFT.P99, q.TPOT.P99, 1/q.TPOT.Mean
+		planned.Configuration, planned.Quality, planned.order = o.Configuration, o.Quality, o.order
+		f.learn(p, &planned)
 		feasible = append(feasible, planned)
 	}
 	return feasible, nil
+}
+
+// learn takes over the price of a plan, and those of its warnings that make an
+// option look better or worse than others.
+func (f *Search) learn(p *Plan, o *Option) {
+	in := p.Inputs
+	for _, w := range p.Warnings {
+		o.Warnings = append(o.Warnings, w.Code)
+		if w.Code != "unknown-link" && w.Code != "slow-link" {
+			continue
+		}
+		if !slices.Contains(f.Warnings, w) {
+			f.Warnings = append(f.Warnings, w)
+		}
+	}
+	price := Price{in.Accelerator, in.USDPerAcceleratorHour, in.PriceSource, in.PriceDate}
+	if price.USDPerHour > 0 && !slices.Contains(f.Prices, price) {
+		f.Prices = append(f.Prices, price)
+	}
 }

@@ -3,7 +3,6 @@ package sizing
 import (
 	"context"
 	"fmt"
-	"slices"
 )
 
 // outcome is what became of one job.
@@ -173,14 +172,17 @@ func (x *explorer) evaluate(s *situation, r replica, m mix) evaluated {
 	}
 	load := planLoad(r, s.inputs, rate)
 	at := load.operating
-	return evaluated{option: newOption(load.fleet(s.inputs, m, rate), rate, bound, at.ttftQuantile(0.99), at.tpotQuantile(r, 0.99), at.step, load.total*m.output, s.quality())}
+	o := newOption(load.fleet(s.inputs, m, rate), rate, bound, m.output)
+	o.TTFT, o.TPOT, o.UserTokensPS = at.ttftQuantile(0.99), at.tpotQuantile(r, 0.99), 1/at.step
+	o.Quality = s.quality()
+	return evaluated{option: o}
 }
 
-// newOption fills in what a fleet gives.
-func newOption(f *Fleet, maxRate float64, bound string, ttft, tpot, meanTPOT, outputTokensPS float64, quality []string) Option {
+// newOption fills in what a fleet is and costs.
+func newOption(f *Fleet, maxRate float64, bound string, output float64) Option {
 	return Option{
-		Replicas: f.Replicas, Accelerators: f.Accelerators, MaxRPS: maxRate, Bound: bound, TTFT: ttft, TPOT: tpot,
-		UserTokensPS: 1 / meanTPOT, TokensPSPerAcc: outputTokensPS / float64(f.Accelerators),
-		USDPerHour: f.USDPerHour, USDPer1MOut: f.USDPer1MOut, Quality: slices.Clip(quality),
+		Replicas: f.Replicas, Accelerators: f.Accelerators, MaxRPS: maxRate, Bound: bound,
+		TokensPSPerAcc: maxRate * output * float64(f.Replicas) / float64(f.Accelerators),
+		USDPerHour:     f.USDPerHour, USDPer1MOut: f.USDPer1MOut,
 	}
 }

@@ -19,15 +19,21 @@ func newSize(s *iostreams.IO) *cobra.Command {
 		kvCacheMemory string
 		explain       bool
 		money         moneyFlags
+		search        searchFlags
 	)
 	cmd := &cobra.Command{
 		Use:   "size",
 		Short: "Plan a deployment: what fits, how many replicas, what it costs",
 		Long: `Plan a deployment in closed form. Everything that is not said has a default,
 and each default is printed with the flag that changes it. --explain shows how
-each number was reached.`,
+each number was reached.
+
+--search, --accelerator all or a list of accelerators searches for the cheapest
+plan that meets the objective, and for those that are better in latency.`,
 		Example: `  llmctl size --model llama-3.1-8b --rps 200
   llmctl size --model llama-3.1-70b --tp 4 --accelerator h200-sxm-141gb --rps 20 --explain
+  llmctl size --model llama-3.1-8b --rps 200 --load-profile office --api-price in=0.15,out=0.60
+  llmctl size --model llama-3.1-8b --rps 200 --accelerator all
   llmctl size --model ./my-model/config.json --isl 4096 --osl 512 --rps 5 -o json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -50,11 +56,21 @@ each number was reached.`,
 			if err := money.apply(cmd, &request); err != nil {
 				return err
 			}
+			if names, ok := search.accelerators(sc.Accelerator); ok {
+				if explain {
+					return usagef("--explain explains one plan: add it to a command that the search prints")
+				}
+				return runSearch(cmd, s, &output, sizing.SearchRequest{Request: request, Accelerators: names})
+			}
 			plan, err := sizing.Compute(request)
 			if err != nil {
 				return usage(err)
 			}
-			err = output.write(s, plan, func() error { return reports.WritePlan(s.Out, plan, explain) })
+			err = output.writeForms(s, plan, forms{
+				table:    func() error { return reports.WritePlan(s.Out, plan, explain) },
+				csv:      func() error { return reports.PlanTable(plan, explain).WriteCSV(s.Out) },
+				markdown: func() error { return reports.WritePlanMarkdown(s.Out, plan, explain) },
+			})
 			if err == nil && !plan.Feasible {
 				err = silent(exitNotHeld)
 			}
@@ -63,8 +79,9 @@ each number was reached.`,
 	}
 	scenario.add(cmd, "model", "accelerator", "engine", "tp", "pp", "workload", "isl", "osl", "prefix",
 		"rps", "concurrency", "slo", "price")
-	output.add(cmd)
+	output.add(cmd, "csv", "markdown")
 	money.add(cmd)
+	search.add(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&request.WeightDType, "weight-dtype", "", "weight format: bf16, fp16, fp8, int8, int4, awq, gptq, … (default: the model's own)")
 	flags.StringVar(&request.KVDType, "kv-dtype", "", "KV cache format: bf16, fp16, fp32 or fp8 (default: that of the activations)")
