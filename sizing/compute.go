@@ -168,8 +168,8 @@ func performance(r replica, l load, maxRate float64, bound string) *Performance 
 	return &Performance{
 		RPS:              l.rate,
 		TTFT:             Quantiles{s.ttft(), s.ttftQuantile(0.5), s.ttftQuantile(0.99)},
-		TPOT:             Quantiles{s.step, s.tpotQuantile(r, 0.5), s.tpotQuantile(r, 0.99)},
-		E2E:              Quantiles{s.e2e(r), whole.quantile(0.5), whole.quantile(0.99)},
+		TPOT:             Quantiles{s.tpot(r), s.tpotQuantile(r, 0.5), s.tpotQuantile(r, 0.99)},
+		E2E:              Quantiles{s.e2e(), whole.quantile(0.5), whole.quantile(0.99)},
 		Batch:            s.batch * math.Max(1, float64(r.facts.Pipeline)),
 		PrefillTokensPS:  l.rate * (r.mix.input - r.mix.cached),
 		OutputTokensPS:   l.rate * r.mix.output,

@@ -34,8 +34,10 @@ func derive(s *situation, p *Plan, l layout, m mix) []Derivation {
 		r := s.newReplica(p.Memory, m)
 		st := r.at(p.Performance.RPS)
 		d.step(s, r, st)
-		d.tokens(p, r, st)
+		d.steps(r, st)
 		d.firstToken(p, r, st)
+		d.tokens(p, r, st)
+		d.largest(p)
 		d.fleet(p, r)
 		d.money(s, p, m)
 	}

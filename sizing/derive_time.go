@@ -2,6 +2,7 @@ package sizing
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/llmctl/llmctl/internal/units"
 	"github.com/llmctl/llmctl/sizing/cost"
@@ -21,34 +22,69 @@ func (d *derivations) step(s *situation, r replica, st state) {
 		fmt.Sprintf("max(%s, %s)", memory, operations), step.Limit, "s", s.device.Source)
 }
 
-// tokens explains the time per token and the batch, which depend on each other.
-func (d *derivations) tokens(p *Plan, r replica, st state) {
+// steps explains the mean step, which carries the prompts that arrive meanwhile.
+func (d *derivations) steps(r replica, st state) {
 	d.note("prefill work per request", "e × cache bytes ÷ bandwidth + m × operations ÷ rate + collectives",
 		fmt.Sprintf("mean over the prompts' lengths, of which %s tokens on average are not cached", figure(r.mix.input-r.mix.cached)), st.workMean, "s", "same constants")
-	d.add("TPOT, mean", "decode step ÷ (1 − rate × prefill work)",
-		fmt.Sprintf("%s ÷ (1 − %s/s × %s)", secondsFigure(st.decode.Seconds), figure(st.rate), secondsFigure(st.workMean)), st.step, "s",
-		"every step also carries the prompts that arrive meanwhile")
-	d.add("batch", "rate × output tokens × TPOT",
-		fmt.Sprintf("%s/s × %s × %s", figure(p.Performance.RPS), figure(r.mix.output), secondsFigure(st.step)), p.Performance.Batch, "sequences", "Little's law")
+	d.add("share of prefill", "rate × prefill work", fmt.Sprintf("%s/s × %s", figure(st.rate), secondsFigure(st.workMean)), st.share, "", "work of the prompts in a second")
+	d.add("step, mean", "decode step ÷ (1 − share of prefill)",
+		fmt.Sprintf("%s ÷ (1 − %s)", secondsFigure(st.decode.Seconds), figure(st.share)), st.step, "s",
+		"every step also carries the prompts that arrived during the one before")
 }
 
 // firstToken explains the queue for prefill and what the first token waits for.
 func (d *derivations) firstToken(p *Plan, r replica, st state) {
-	step, work := secondsFigure(st.decode.Seconds), secondsFigure(st.workMean)
+	q := st.prompts
+	step, share, rate := secondsFigure(st.decode.Seconds), figure(st.share), figure(st.rate)
 	d.add("time that a prompt takes up", "prefill work + decode step × uncached tokens ÷ (token budget − batch)",
-		fmt.Sprintf("%s + %s × %s ÷ max(1, %s − %s)", work, step, figure(r.mix.input-r.mix.cached), figure(r.batched), figure(st.batch)),
-		st.service, "s", "a prompt takes its share of the token budget of a step")
-	d.add("queue utilization", "rate × time that a prompt takes up", fmt.Sprintf("%s/s × %s", figure(st.rate), secondsFigure(st.service)), st.busy, "", "M/G/1 queue")
-	d.add("wait of the prompts that wait", "E[S²] ÷ (2 × E[S] × (1 − utilization)), S the time that a prompt takes up",
-		fmt.Sprintf("%s ms² ÷ (2 × %s × (1 − %s))", figure(st.square*1e6), secondsFigure(st.service), figure(st.busy)), st.waitMean, "s",
+		fmt.Sprintf("%s + %s × %s ÷ max(1, %s − %s)", secondsFigure(st.workMean), step, figure(r.mix.input-r.mix.cached), figure(r.batched), figure(st.batch)),
+		q.service, "s", "a prompt takes its share of the token budget of a step")
+	d.add("queue utilization", "rate × time that a prompt takes up", fmt.Sprintf("%s/s × %s", rate, secondsFigure(q.service)), q.busy, "", "M/G/1 queue")
+	d.add("prompts ahead", "rate × E[S²] ÷ (2 × (1 − utilization)), S the time that a prompt takes up",
+		fmt.Sprintf("%s/s × %s ms² ÷ (2 × (1 − %s))", rate, figure(q.square*1e6), figure(q.busy)), q.ahead, "s",
 		"Pollaczek–Khinchine; E[S²] is a mean over the prompts' lengths")
-	steps := (st.ownMean() - st.decode.Seconds/2 - st.workMean) / st.decode.Seconds
-	d.add("TTFT, mean", "rest of the running step + own prefill + own steps × decode step + queue utilization × wait",
-		fmt.Sprintf("%s ÷ 2 + %s + %s × %s + %s × %s", step, work, figure(steps), step, figure(st.busy), secondsFigure(st.waitMean)),
-		p.Performance.TTFT.Mean, "s", "own steps: ⌈uncached tokens ÷ (token budget − batch)⌉, mean over the prompts")
-	d.add("E2E, mean", "TTFT + TPOT × (output tokens − 1)",
-		fmt.Sprintf("%s + %s × (%s − 1)", secondsFigure(p.Performance.TTFT.Mean), secondsFigure(st.step), figure(r.mix.output)), p.Performance.E2E.Mean, "s",
-		"the first token comes with the prefill")
+	d.add("steps before its own", "decode step × (1 + share of prefill) ÷ (2 × (1 − share of prefill))",
+		fmt.Sprintf("%s × (1 + %s) ÷ (2 × (1 − %s))", step, share, share), q.boundary, "s", "gated queue: the rest of the running step, and those that carry the prompts ahead")
+	d.note("prompts behind", "share of prefill × rest of the running step and own steps but the last, at most the room in the last",
+		"mean over the prompts' lengths", q.behind, "s", "prompts that come later and are in its last step, which ends for all at once")
+	d.note("own prefill", "prefill work + ⌈uncached tokens ÷ (token budget − batch)⌉ × decode step", "mean over the prompts' lengths", q.ownMean, "s", "chunked prefill")
+	d.add("TTFT, mean", "own prefill + prompts ahead + steps before its own + prompts behind",
+		fmt.Sprintf("%s + %s + %s + %s", secondsFigure(q.ownMean), secondsFigure(q.ahead), secondsFigure(q.boundary), secondsFigure(q.behind)),
+		p.Performance.TTFT.Mean, "s", "sum of the above")
+	d.add("deviation of the wait", "√(ahead² + rate × E[S³] ÷ (3 × (1 − utilization)) + step² ÷ 12 + 1.5 × rate × E[chunk²] × step ÷ (1 − share of prefill))",
+		fmt.Sprintf("√(%s ms² + %s/s × %s ms² × 1 s ÷ (3 × (1 − %s)) + %s ms² ÷ 12 + 1.5 × %s/s × %s ms² × %s ÷ (1 − %s))",
+			figure(q.ahead*q.ahead*1e6), rate, figure(q.cube*1e6), figure(q.busy), figure(st.step*st.step*1e6),
+			rate, figure(q.chunks*1e6), secondsFigure(st.step), share),
+		math.Sqrt(q.wait.variance), "s", "Takács; E[S³] and E[chunk²], the work of a prompt in one step squared, are means over the prompts' lengths")
+	d.note("TTFT, p99", "own prefill + wait, a gamma distribution of this mean and deviation, at 99%",
+		"inverted over the prompts' lengths", p.Performance.TTFT.P99, "s", "Wilson and Hilferty's normal approximation")
+}
+
+// tokens explains the time per token and the batch, which depend on each other.
+func (d *derivations) tokens(p *Plan, r replica, st state) {
+	q := st.prompts
+	share := figure(st.share)
+	part, perToken := r.mix.settled(st.share)
+	d.add("prompts left behind", "share of prefill × TTFT − prompts behind",
+		fmt.Sprintf("%s × %s − %s", share, secondsFigure(q.first.mean), secondsFigure(q.behind)), q.backlog.mean, "s",
+		"work that arrived during the time to first token and is still to be done")
+	d.add("delay after the first token", "(prompts left behind − share of prefill × step) ÷ (1 − share of prefill)",
+		fmt.Sprintf("(%s − %s × %s) ÷ (1 − %s)", secondsFigure(q.backlog.mean), share, secondsFigure(st.step), share), st.delay, "s",
+		"beyond what a mean step brings, with the prompts that arrive meanwhile")
+	d.add("TPOT, mean", "step + delay × E[(1 − share^m) ÷ m], m the tokens after the first",
+		fmt.Sprintf("%s + %s × %s", secondsFigure(st.step), secondsFigure(st.delay), figure(perToken)), p.Performance.TPOT.Mean, "s",
+		"mean over the outputs' lengths; short outputs feel the delay most")
+	d.add("batch", "rate × ((output tokens − 1) × step + delay × E[1 − share^m])",
+		fmt.Sprintf("%s/s × ((%s − 1) × %s + %s × %s)", figure(p.Performance.RPS), figure(r.mix.output), secondsFigure(st.step), secondsFigure(st.delay), figure(part)),
+		p.Performance.Batch, "sequences", "Little's law")
+	d.note("TPOT, p99", "step + arriving prompts, prompts left behind and the batch met, at 99%",
+		"inverted over the outputs' lengths", p.Performance.TPOT.P99, "s", "a gamma distribution per length, from mean and deviation")
+	d.add("E2E, mean", "TTFT + batch ÷ rate", fmt.Sprintf("%s + %s ÷ %s/s", secondsFigure(p.Performance.TTFT.Mean), figure(st.batch), figure(st.rate)),
+		p.Performance.E2E.Mean, "s", "Little's law")
+}
+
+// largest explains the largest rate.
+func (d *derivations) largest(p *Plan) {
 	d.note("largest rate per replica", "largest rate at which every clause holds at the attainment",
 		"bisection; stopped by: "+p.Performance.Bound, p.Performance.MaxRPS, "requests/s", "SLO")
 }
@@ -62,7 +98,7 @@ func (d *derivations) fleet(p *Plan, r replica) {
 			fmt.Sprintf("⌈%s/s ÷ (%s/s × %s)⌉", figure(in.RPS), figure(p.Performance.MaxRPS), setting(in.TargetUtilization)), float64(f.Replicas), "replicas", "--rps")
 	} else if in.Concurrency > 0 {
 		d.add("replicas", "⌈requests in flight ÷ (largest rate × target utilization × E2E at that rate)⌉",
-			fmt.Sprintf("⌈%s ÷ (%s/s × %s × %s)⌉", units.Count(int64(in.Concurrency)), figure(p.Performance.MaxRPS), setting(in.TargetUtilization), secondsFigure(r.at(planned).e2e(r))),
+			fmt.Sprintf("⌈%s ÷ (%s/s × %s × %s)⌉", units.Count(int64(in.Concurrency)), figure(p.Performance.MaxRPS), setting(in.TargetUtilization), secondsFigure(r.at(planned).e2e())),
 			float64(f.Replicas), "replicas", "--concurrency and Little's law")
 	}
 }

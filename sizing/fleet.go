@@ -22,7 +22,7 @@ func planLoad(r replica, in Inputs, maxRate float64) load {
 	case in.Concurrency > 0:
 		// By Little's law a replica at its planned rate has rate × latency
 		// requests in flight.
-		inFlight := l.perReplica * r.at(l.perReplica).e2e(r)
+		inFlight := l.perReplica * r.at(l.perReplica).e2e()
 		l.replicas = atLeastOne(float64(in.Concurrency) / inFlight)
 		l.total = float64(l.replicas) * closedRate(r, float64(in.Concurrency)/float64(l.replicas), l.perReplica)
 	default:
@@ -39,7 +39,7 @@ func closedRate(r replica, n, high float64) float64 {
 	low := 0.0
 	for range 60 {
 		middle := (low + high) / 2
-		if middle*r.at(middle).e2e(r) < n {
+		if middle*r.at(middle).e2e() < n {
 			low = middle
 		} else {
 			high = middle

@@ -6,91 +6,144 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// luck is how far the TPOT of a request lies above the mean: the batch that it
-// met (Poisson, so its deviation is √B) and the prompts that arrived during its
-// life (a compound Poisson sum over its duration, spread over its tokens), as
-// independent normal deviations. A request of n tokens that is z deviations
-// unlucky has a TPOT of T + √(batch² + prompts/n). Luckier requests than the mean
-// are given no credit, which also makes every percentile grow with the load.
-type luck struct {
-	weight  float64
-	mean    float64 // T
-	batch   float64 // s
-	prompts float64 // s² · tokens
+// decoding is the time from a request's first token to its last as a function of
+// m, the number of tokens after the first. All times are in seconds.
+//
+// Each step lasts D and the work of the prompts that came during the step before.
+// One second of work is thus followed by ρ seconds in the next step, ρ² in the
+// one after, together (1 − ρ^i)/(1 − ρ) seconds over i steps. So the m steps take
+// m·T on average, and the prompts that were waiting at the first token delay
+// them by this share. Three things make requests differ: the prompts that arrive
+// (a compound Poisson sum), those that waited, and the size of the batch that
+// the request met, which other requests of its time share.
+type decoding struct {
+	floor  float64 // D, per step
+	mean   float64 // T
+	share  float64 // ρ
+	fade   float64 // ln ρ
+	delay  float64
+	noise  float64 // variance per step, from arriving prompts
+	waited float64 // variance from prompts that waited
+	batch  float64 // variance of the step's length, from the batch
+	memory float64 // steps over which a deviation of the batch lasts
 }
 
-func (s state) luck(r replica, weight, z float64) luck {
-	if z <= 0 {
-		return luck{weight: weight, mean: s.step}
+func (s state) decoding(r replica) decoding {
+	idle := 1 - s.share
+	noise := s.rate * s.workSquare / (idle * idle)
+	backlog := s.prompts.backlog
+	return decoding{
+		floor: s.decode.Seconds, mean: s.step, share: s.share, fade: math.Log(s.share), delay: s.delay,
+		noise:  noise * s.step,
+		waited: backlog.variance/(idle*idle) + noise*max(0, backlog.mean-s.share*s.step)/idle,
+		batch:  s.slope * s.slope * s.running.variance,
+		memory: r.mix.output / s.settle,
 	}
-	step := r.decodeStep(s.batch+z*math.Sqrt(s.batch)).Seconds / (1 - s.rate*s.workMean)
-	return luck{weight, s.step, step - s.step, z * z * s.rate * s.step * s.workVar}
 }
 
-// tpot of a request of n tokens.
-func (l luck) tpot(n float64) float64 {
-	return l.mean + math.Sqrt(l.batch*l.batch+l.prompts/n)
-}
-
-// tokens is the largest n whose n − 1 further tokens take at most d: the root of
-// n − 1 = d ÷ tpot(n), which changes so slowly that a few rounds find it.
-func (l luck) tokens(d float64) float64 {
-	n := 1 + d/l.mean
-	if l.batch == 0 && l.prompts == 0 {
-		return n
+// beyond is what m steps take beyond their decodes.
+func (d decoding) beyond(m float64) excess {
+	left := 0.0
+	if x := m * d.fade; x > -40 {
+		left = math.Exp(x)
 	}
-	for range 4 {
-		n = 1 + d/l.tpot(n)
+	gone := 1 - left
+	// The sum over i ≤ m of (1 − ρ^i)².
+	steps := m - 2*d.share*gone/(1-d.share) + d.share*d.share*(1-left*left)/(1-d.share*d.share)
+	// The variance of the mean over m steps of what is forgotten exponentially.
+	x := max(1e-3, m/d.memory)
+	lasting := 2 * (x - 1 + math.Exp(-x)) / (x * x)
+	return excess{
+		mean:     m*(d.mean-d.floor) + max(0, d.delay*gone),
+		variance: steps*d.noise + gone*gone*d.waited + m*m*lasting*d.batch,
 	}
-	return n
 }
 
-// tpotQuantile is the TPOT of requests with the median output.
-func (s state) tpotQuantile(r replica, p float64) float64 {
-	return s.luck(r, 1, mathext.NormalQuantile(p)).tpot(max(2, r.mix.medianOutput))
-}
-
-// e2e is the mean end-to-end latency.
-func (s state) e2e(r replica) float64 { return s.ttft() + s.step*(r.mix.output-1) }
-
-// latency is the distribution of end-to-end latency: the first token's time,
-// the number of tokens and the luck with the steps are taken as independent.
-// The tokens' distribution is exact; each slice of luck is represented by its
-// unluckier end, so that no quantile is below what the TPOT quantile implies.
-type latency struct {
-	firsts  []weighted
-	lucks   []luck
-	outputs lengths
-}
-
-func (s state) latency(r replica) latency {
-	l := latency{outputs: r.mix.outputs}
-	for _, cut := range cuts(9, 2) {
-		l.firsts = append(l.firsts, weighted{cut.weight(), s.ttftQuantile(cut.middle())})
-	}
-	l.lucks = append(l.lucks, s.luck(r, 0.5, 0))
-	for _, cut := range cuts(18, 3) {
-		if cut.middle() > 0.5 {
-			l.lucks = append(l.lucks, s.luck(r, cut.weight(), mathext.NormalQuantile(min(cut.high, 1-1e-6))))
-		}
-	}
-	return l
-}
-
-// below is the share of requests that take at most t.
-func (l latency) below(t float64) float64 {
+// tpotBelow is the share of requests whose TPOT is at most t, over all lengths.
+func (d decoding) tpotBelow(points []weighted, t float64) float64 {
 	sum := 0.0
-	for _, first := range l.firsts {
-		d := t - first.value
-		if d < 0 {
-			continue
-		}
-		for _, luck := range l.lucks {
-			sum += first.weight * luck.weight * l.outputs.below(luck.tokens(d))
-		}
+	for _, o := range points {
+		sum += o.weight * d.beyond(o.value).below(o.value*(t-d.floor))
 	}
 	return sum
 }
 
+// tpotQuantile inverts the distribution.
+func (s state) tpotQuantile(r replica, p float64) float64 {
+	d := s.decoding(r)
+	return invert(func(t float64) float64 { return d.tpotBelow(r.mix.later, t) }, p, s.step)
+}
+
+// latency is the distribution of end-to-end latency: the first token's time and
+// the time of the others, which are taken as independent, added up per number of
+// tokens.
+type latency struct {
+	decoding decoding
+	floor    float64 // shortest own prefill
+	first    excess  // time to first token beyond it
+	outputs  lengths
+}
+
+func (s state) latency(r replica) latency {
+	q := s.prompts
+	l := latency{decoding: s.decoding(r), floor: q.own[0].value, outputs: r.mix.outputs}
+	l.first = excess{q.first.mean - l.floor, q.first.variance}
+	return l
+}
+
+// lucks are normal deviations by slices of probability, each represented by its middle.
+var lucks = func() []weighted {
+	var w []weighted
+	for _, c := range cuts(9, 2) {
+		w = append(w, weighted{c.weight(), mathext.NormalQuantile(c.middle())})
+	}
+	return w
+}()
+
+// total is the time of a request with m tokens after the first, beyond its floor.
+func (l latency) total(m float64) excess {
+	e := l.first
+	if m > 0 {
+		d := l.decoding.beyond(m)
+		e.mean, e.variance = e.mean+d.mean, e.variance+d.variance
+	}
+	return e
+}
+
+// below is the share of requests that take at most t.
+func (l latency) below(t float64) float64 {
+	if n, constant := l.outputs.constant(); constant {
+		m := max(0, n-1)
+		return l.total(m).below(t - l.floor - m*l.decoding.floor)
+	}
+	sum := 0.0
+	for _, z := range lucks {
+		sum += z.weight * l.outputs.below(1+l.tokens(t, z.value))
+	}
+	return sum
+}
+
+// tokens is the largest m whose time at z deviations is at most t, negative when
+// that of the first token alone is longer. All but the deviation is nearly
+// linear in m, so that a few of Newton's steps find it.
+func (l latency) tokens(t, z float64) float64 {
+	at := func(m float64) float64 { return l.floor + m*l.decoding.floor + l.total(m).at(z) }
+	left := t - at(0)
+	if left < 0 {
+		return -1
+	}
+	m := left / l.decoding.mean
+	for range 8 {
+		step := (t - at(m)) / l.decoding.mean
+		m = max(0, m+step)
+		if math.Abs(step) < 1e-6*m {
+			break
+		}
+	}
+	return m
+}
+
 // quantile inverts the distribution.
-func (l latency) quantile(p float64) float64 { return invert(l.below, p, l.firsts[0].value) }
+func (l latency) quantile(p float64) float64 {
+	return invert(l.below, p, l.floor+l.first.mean)
+}

@@ -69,6 +69,20 @@ func (l lengths) points() []weighted {
 	return points
 }
 
+// condense puts each few neighbours together.
+func condense(points []weighted, few int) []weighted {
+	var merged []weighted
+	for i := 0; i < len(points); i += few {
+		p := weighted{}
+		for _, q := range points[i:min(i+few, len(points))] {
+			p.value = (p.weight*p.value + q.weight*q.value) / (p.weight + q.weight)
+			p.weight += q.weight
+		}
+		merged = append(merged, p)
+	}
+	return merged
+}
+
 // below is the share of requests of at most n tokens.
 func (l lengths) below(n float64) float64 {
 	switch {
@@ -125,4 +139,13 @@ func (l lengths) quantile(p float64) float64 {
 		return math.Exp(l.mu + l.sigma*mathext.NormalQuantile(p))
 	}
 	return l.Mean
+}
+
+// constant is the one length that all requests have, if they have.
+func (l lengths) constant() (n float64, ok bool) {
+	switch {
+	case l.Kind == profiles.Uniform && l.Max > l.Min, l.Kind == profiles.Normal && l.StdDev > 0, l.Kind == profiles.Lognormal && l.sigma > 0:
+		return 0, false
+	}
+	return max(1, min(l.limit, l.quantile(0.5))), true
 }

@@ -27,60 +27,36 @@ type replica struct {
 
 // state is the engine at one rate, all times in seconds.
 //
-// Decode: with B sequences a step without prefill takes D(B). Prefill work w
-// per request is spread over the steps, so that the mean step takes
-// T = D(B) + λ·w·T, and by Little's law B = λ·output·T. The smallest solution is
-// found by iteration from B = 0.
+// A step lasts D(B + 1) for its decodes, which is what a sequence beside B
+// others sees, and the prefill work of the prompts that it carries. With ρ, the
+// share of all time that is prefill work, the mean step is T = D/(1 − ρ). The
+// batch is what Little's law gives for the time between a request's first token
+// and its last; that grows with the batch, so that the smallest solution is
+// found by iteration from 0.
 //
-// First token: prompts queue for the token budget. A prompt of u uncached
-// tokens occupies the engine for w(u) and its share u/(budget − B) of a step,
-// which gives a queue M/G/1 with utilization ρ and mean wait
-// λ·E[S²] / (2·(1 − ρ)) (Pollaczek–Khinchine); the wait's tail is taken as
-// exponential with weight ρ. To it add the rest of the running step, D/2, and
-// the prompt's own steps.
+// promptQueue says how long a first token takes, decoding how long the others.
 type state struct {
-	rate   float64 // per pipeline batch
-	batch  float64
+	rate  float64 // per pipeline batch
+	batch float64 // B, sequences in decode, on average
+	share float64 // ρ
+
 	decode cost.Step
-	step   float64 // T, the mean TPOT
+	step   float64 // T
 	stable bool
 	full   bool // the batch does not fit with its fluctuation
 
-	own      []weighted // time to first token without queueing, per input point
-	service  float64    // E[S], the time that a prompt takes up
-	square   float64    // E[S²]
-	busy     float64    // ρ
-	waitMean float64    // of those that wait
-	workMean float64    // w
-	workVar  float64    // E[w²]
+	prompts promptQueue
+	delay   float64 // by which the prompts that a request leaves behind hold its tokens up, if it has many
+	running excess  // sequences that hold blocks
+	slope   float64 // of T over B
+	settle  float64 // share of a deviation of the batch that each output length takes away
+
+	workMean, workSquare float64 // E[w], E[w²]
 }
 
 // spread is how many standard deviations above the mean the batch must fit:
 // the 99th percentile of a normal distribution.
 var spread = mathext.NormalQuantile(0.99)
-
-// at computes the state at a rate of requests per second.
-func (r replica) at(rate float64) state {
-	pipeline := float64(r.facts.Pipeline)
-	s := state{rate: rate / pipeline}
-	capacity := r.capacity / pipeline
-	for i, w := range r.work {
-		share := r.mix.inputs[i].weight
-		s.workMean += share * w
-		s.workVar += share * w * w
-	}
-	if s.rate*s.workMean >= 1 {
-		return s
-	}
-	s.solveBatch(r, capacity)
-	if s.batch > capacity {
-		return s
-	}
-	s.full = s.batch+spread*math.Sqrt(s.batch) > capacity
-	s.queuePrompts(r)
-	s.stable = s.busy < 1
-	return s
-}
 
 // newReplica computes what the uncached part of each prompt adds to steps.
 func newReplica(r replica) replica {
@@ -91,89 +67,107 @@ func newReplica(r replica) replica {
 	return r
 }
 
-// solveBatch iterates B = λ·output·D(B)/(1 − λ·w). D grows with B, so that the
-// iteration grows towards the smallest solution, or past the capacity.
-func (s *state) solveBatch(r replica, capacity float64) {
-	for range 10_000 {
-		s.decode = r.decodeStep(s.batch)
-		s.step = s.decode.Seconds / (1 - s.rate*s.workMean)
-		next := s.rate * r.mix.output * s.step
-		done := next-s.batch < 1e-9*max(1, next)
-		s.batch = next
-		if done || next > capacity {
-			return
+// at computes the state at a rate of requests per second.
+func (r replica) at(rate float64) state {
+	pipeline := float64(r.facts.Pipeline)
+	s := state{rate: rate / pipeline}
+	for i, w := range r.work {
+		share := r.mix.inputs[i].weight
+		s.workMean += share * w
+		s.workSquare += share * w * w
+	}
+	s.share = s.rate * s.workMean
+	if s.share >= 1 {
+		return s
+	}
+	if !s.solveBatch(r) {
+		return s
+	}
+	s.stable = true
+	s.fluctuate(r)
+	s.full = s.running.at(spread) > r.capacity/pipeline
+	return s
+}
+
+// solveBatch finds the smallest batch that Little's law gives back, and reports
+// whether there is one within the capacity. Iteration grows towards it; Aitken's
+// extrapolation makes it quick, and is not used once it would go too far.
+func (s *state) solveBatch(r replica) bool {
+	capacity := r.capacity / float64(r.facts.Pipeline)
+	settled, _ := r.mix.settled(s.share)
+	next := func(batch float64) float64 {
+		if !s.load(r, batch) {
+			return math.Inf(1)
 		}
+		return s.rate * ((r.mix.output-1)*s.step + s.delay*settled)
 	}
-}
-
-// decodeStep is a step of n sequences, of at least one: a lone sequence has a
-// step to itself.
-func (r replica) decodeStep(n float64) cost.Step {
-	return cost.StepTime(r.facts, r.device, r.constants, cost.Batch{Decode: []cost.Decode{{Sequences: max(1, n), Context: r.mix.context()}}})
-}
-
-// budget is how many tokens of prompts a step takes beside its decodes.
-func (r replica) budget(s state) float64 { return max(1, r.batched-s.batch) }
-
-// queuePrompts fills in the queue for prefill.
-func (s *state) queuePrompts(r replica) {
-	budget := r.budget(*s)
-	s.own = make([]weighted, len(r.mix.inputs))
-	for i, p := range r.mix.inputs {
-		w, tokens := r.work[i], p.tokens-p.cached
-		occupied := w + s.decode.Seconds*tokens/budget
-		s.service += p.weight * occupied
-		s.square += p.weight * occupied * occupied
-		s.own[i] = weighted{p.weight, s.decode.Seconds/2 + w + s.decode.Seconds*math.Ceil(tokens/budget)}
-	}
-	s.busy = s.rate * s.service
-	if s.busy < 1 {
-		s.waitMean = s.square / (2 * s.service * (1 - s.busy))
-	}
-}
-
-// ownMean is the mean time to first token without queueing.
-func (s state) ownMean() float64 {
-	sum := 0.0
-	for _, own := range s.own {
-		sum += own.weight * own.value
-	}
-	return sum
-}
-
-// ttft returns the mean time to first token.
-func (s state) ttft() float64 {
-	return s.ownMean() + s.busy*s.waitMean
-}
-
-// ttftQuantile inverts the distribution: the mixture over prompt lengths of
-// their own time plus an exponential wait with weight ρ.
-func (s state) ttftQuantile(p float64) float64 {
-	below := func(t float64) float64 {
-		sum := 0.0
-		for _, own := range s.own {
-			if t >= own.value {
-				sum += own.weight * (1 - s.busy*math.Exp(-(t-own.value)/max(s.waitMean, 1e-12)))
+	batch, extrapolate := 0.0, true
+	for range 10_000 {
+		one := next(batch)
+		if one-batch < 1e-9*max(1, one) {
+			return true
+		}
+		two := next(one)
+		if one > capacity || math.IsInf(two, 1) {
+			s.batch = one
+			return false
+		}
+		growth, step := one-batch, two-one
+		if batch = two; extrapolate && step > 0 && step < growth {
+			if jump := one + step*growth/(growth-step); jump < capacity {
+				extrapolate = next(jump) > jump
+				if extrapolate {
+					batch = jump
+				}
 			}
 		}
-		return sum
 	}
-	return invert(below, p, s.own[len(s.own)-1].value)
+	return true
 }
 
-// invert finds where a distribution reaches p, from a first guess.
-func invert(below func(float64) float64, p, guess float64) float64 {
-	low, high := 0.0, guess
-	for below(high) < p && high < 1e6 {
-		low, high = high, high*2
+// load computes the times beside a batch; false when prompts queue up for ever.
+func (s *state) load(r replica, batch float64) bool {
+	s.batch = batch
+	s.decode = r.decodeStep(batch)
+	s.step = s.decode.Seconds / (1 - s.share)
+	if !s.queuePrompts(r) {
+		return false
 	}
-	for high-low > 1e-8*high {
-		middle := (low + high) / 2
-		if below(middle) < p {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	return high
+	s.delay = (s.prompts.backlog.mean - s.share*s.step) / (1 - s.share)
+	return true
 }
+
+// decodeStep is a step of a sequence beside n others.
+func (r replica) decodeStep(n float64) cost.Step {
+	return cost.StepTime(r.facts, r.device, r.constants, cost.Batch{Decode: []cost.Decode{{Sequences: 1 + n, Context: r.mix.context()}}})
+}
+
+// fluctuate computes how the number of sequences in the engine varies. At a
+// constant length of steps it is Poisson. Longer steps hold more sequences, which
+// make longer steps: of a deviation an output's length takes away only
+// 1 − B·T′/T, so that the variance is the mean over this (the birth and death
+// process of processor sharing, which does not depend on the distribution of
+// outputs). And each prompt is a burst: one that works for w keeps h·w sequences
+// from ending meanwhile, with h = B/(D·output), beside the one that it becomes.
+func (s *state) fluctuate(r replica) {
+	d := s.decode.Seconds
+	width := 1 + 0.01*s.batch
+	s.slope = (r.decodeStep(s.batch+width).Seconds - d) / width / (1 - s.share)
+	s.settle = max(0.05, 1-s.slope*s.batch/s.step)
+	held := s.batch / (d * r.mix.output)
+	prefilling := s.rate * s.prompts.ownMean
+	s.running = excess{
+		mean:     s.batch + prefilling,
+		variance: s.batch/s.settle*(1+held*s.workMean+held*held*s.workSquare/2) + prefilling,
+	}
+}
+
+// tpot is the mean over requests of the time per token after the first.
+func (s state) tpot(r replica) float64 {
+	_, perToken := r.mix.settled(s.share)
+	return s.step + s.delay*perToken
+}
+
+// e2e is the mean end-to-end latency; the time after the first token follows
+// from the batch by Little's law.
+func (s state) e2e() float64 { return s.ttft() + s.batch/s.rate }

@@ -11,10 +11,10 @@ import (
 type mix struct {
 	inputs  []requestPoint
 	outputs lengths
+	later   []weighted // tokens after the first, at least one
 
 	input, output    float64 // means
 	outputSquare     float64 // mean of the square
-	medianOutput     float64
 	cached           float64 // mean prompt tokens that the prefix cache has
 	shared           float64 // mean prompt tokens in shared prefixes, whole blocks
 	groups           int
@@ -36,11 +36,10 @@ type requestPoint struct {
 func newMix(w profiles.Workload, blockSize int, resident float64, limit int) mix {
 	inputs, outputs := newLengths(w.Input, limit), newLengths(w.Output, limit)
 	m := mix{
-		outputs:      outputs,
-		groups:       w.Prefix.Groups,
-		medianOutput: outputs.quantile(0.5),
-		longest:      inputs.quantile(0.99),
-		longOut:      outputs.quantile(0.99),
+		outputs: outputs,
+		groups:  w.Prefix.Groups,
+		longest: inputs.quantile(0.99),
+		longOut: outputs.quantile(0.99),
 	}
 	for _, point := range inputs.points() {
 		tokens, shared := point.value, 0.0
@@ -56,6 +55,7 @@ func newMix(w profiles.Workload, blockSize int, resident float64, limit int) mix
 	for _, point := range outputs.points() {
 		m.output += point.weight * point.value
 		m.outputSquare += point.weight * point.value * point.value
+		m.later = append(m.later, weighted{point.weight, max(1, point.value-1)})
 	}
 	return m
 }
@@ -67,3 +67,15 @@ func (m mix) hitRate() float64 { return m.cached / m.input }
 // over time: long outputs are in flight for longer, so that half the mean of
 // the square over the mean is generated already.
 func (m mix) context() float64 { return m.input + m.outputSquare/(2*m.output) }
+
+// settled is the mean over outputs of m tokens after the first of 1 − ρ^m, the
+// part of a delay by ρ, ρ², ρ³ … that falls into m steps, and of the same per
+// token.
+func (m mix) settled(rho float64) (part, perToken float64) {
+	for _, p := range m.later {
+		gone := 1 - math.Pow(rho, p.value)
+		part += p.weight * gone
+		perToken += p.weight * gone / p.value
+	}
+	return part, perToken
+}

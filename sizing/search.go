@@ -88,7 +88,8 @@ type Option struct {
 	Quality  []string `json:"quality_not_judged,omitempty"`
 	Warnings []string `json:"warnings,omitempty"` // codes of its plan's
 	Command  string   `json:"command,omitempty"`  // that plans this option
-	order    int      // in which it was tried, among equals the first is taken
+	unusual  int      // limits that are not the engine's default: among equals the fewest
+	order    int      // in which it was tried: among those the first
 }
 
 // Rejection is a configuration that does not serve the load, or several that

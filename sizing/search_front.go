@@ -37,7 +37,7 @@ func (o *Option) beats(other *Option, slack float64) bool {
 func front(options []Option, slack float64) []Option {
 	sorted := slices.Clone(options)
 	slices.SortFunc(sorted, func(a, b Option) int {
-		return cmp.Or(slices.Compare(a.array(), b.array()), cmp.Compare(a.order, b.order))
+		return cmp.Or(slices.Compare(a.array(), b.array()), cmp.Compare(a.unusual, b.unusual), cmp.Compare(a.order, b.order))
 	})
 	var kept []Option
 	for _, o := range sorted {
@@ -66,7 +66,7 @@ func (f *Search) settle(ctx context.Context, x *explorer) error {
 	}
 	candidates := front(priced, tolerance)
 	slices.SortFunc(priced, func(a, b Option) int {
-		return cmp.Or(cmp.Compare(a.USDPer1MOut, b.USDPer1MOut), cmp.Compare(a.order, b.order))
+		return cmp.Or(cmp.Compare(a.USDPer1MOut, b.USDPer1MOut), cmp.Compare(a.unusual, b.unusual), cmp.Compare(a.order, b.order))
 	})
 	published := slices.DeleteFunc(slices.Clone(priced), func(o Option) bool { return len(o.Quality) > 0 })
 	for _, o := range slices.Concat(priced[:min(closest, len(priced))], published[:min(closest, len(published))]) {
@@ -104,7 +104,7 @@ func bestPerAccelerator(options []Option) []Option {
 		switch {
 		case i < 0:
 			best = append(best, o)
-		case o.TokensPSPerAcc > best[i].TokensPSPerAcc:
+		case cmp.Or(cmp.Compare(o.TokensPSPerAcc, best[i].TokensPSPerAcc), cmp.Compare(best[i].unusual, o.unusual)) > 0:
 			best[i] = o
 		}
 	}
@@ -127,7 +127,7 @@ func (f *Search) planInFull(ctx context.Context, x *explorer, options []Option) 
 		q, o := p.Performance, options[i]
 		planned := newOption(p.Fleet, q.MaxRPS, q.Bound, p.Inputs.OutputTokens)
 		planned.TTFT, planned.TPOT, planned.UserTokensPS = q.TTFT.P99, q.TPOT.P99, 1/q.TPOT.Mean
-		planned.Configuration, planned.Quality, planned.order = o.Configuration, o.Quality, o.order
+		planned.Configuration, planned.Quality, planned.unusual, planned.order = o.Configuration, o.Quality, o.unusual, o.order
 		f.learn(p, &planned)
 		feasible = append(feasible, planned)
 	}

@@ -14,8 +14,8 @@ import (
 var (
 	tensorDegrees   = []int{1, 2, 4, 8}
 	pipelineDegrees = []int{2, 4, 8}
-	sequenceLimits  = []int{1024, 512, 256, 128, 64}
-	tokenLimits     = []int{8192, 4096, 16384, 2048}
+	sequenceLimits  = []int{1024, 512, 256, 128, 64} // most first: what holds for a capacity often holds for less
+	tokenLimits     = []int{16384, 8192, 4096, 2048}
 )
 
 // job is what one goroutine works on at a time: one accelerator, one format of
@@ -103,14 +103,10 @@ func (x *explorer) tensorDegrees() []int {
 	return tensorDegrees
 }
 
-// limitsOf are the batch limits to try, beginning with the engine's default so
-// that among equals it is taken.
-func limitsOf(said, standard int, open []int) []int {
+// limitsOf are the batch limits to try.
+func limitsOf(said int, open []int) []int {
 	if said > 0 {
 		return []int{said}
-	}
-	if i := slices.Index(open, standard); i > 0 {
-		return slices.Concat([]int{standard}, open[:i], open[i+1:])
 	}
 	return open
 }

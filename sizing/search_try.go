@@ -56,7 +56,7 @@ func (o *outcome) refuse(x *explorer, c Configuration, code string, err error) {
 
 // batchLimits is how many pairs of batch limits are tried.
 func (x *explorer) batchLimits() int {
-	return len(limitsOf(x.MaxNumBatchedTokens, 0, tokenLimits)) * len(limitsOf(x.MaxNumSeqs, 0, sequenceLimits))
+	return len(limitsOf(x.MaxNumBatchedTokens, tokenLimits)) * len(limitsOf(x.MaxNumSeqs, sequenceLimits))
 }
 
 // tryParallel evaluates the batch limits of one degree of parallelism. It
@@ -80,9 +80,15 @@ func (x *explorer) tryParallel(ctx context.Context, at Configuration, o *outcome
 	o.common = &s.inputs
 	at.WeightDType, at.KVDType = s.inputs.WeightDType, s.inputs.KVDType
 	standard := s.engine.Limits(s.device)
+	unusual := func(said, value, standard int) int {
+		if said > 0 || value == standard {
+			return 0
+		}
+		return 1
+	}
 	seen := memo{mixes: map[mixKey]mix{}, plans: map[planKey]evaluated{}}
-	for _, tokens := range limitsOf(x.MaxNumBatchedTokens, standard.MaxBatchedTokens, tokenLimits) {
-		for _, sequences := range limitsOf(x.MaxNumSeqs, standard.MaxSeqs, sequenceLimits) {
+	for _, tokens := range limitsOf(x.MaxNumBatchedTokens, tokenLimits) {
+		for _, sequences := range limitsOf(x.MaxNumSeqs, sequenceLimits) {
 			if ctx.Err() != nil {
 				return fits, true
 			}
@@ -94,6 +100,7 @@ func (x *explorer) tryParallel(ctx context.Context, at Configuration, o *outcome
 				continue
 			}
 			fits = true
+			option.unusual = unusual(x.MaxNumSeqs, sequences, standard.MaxSeqs) + unusual(x.MaxNumBatchedTokens, tokens, standard.MaxBatchedTokens)
 			o.options = append(o.options, *option)
 		}
 	}
@@ -112,18 +119,21 @@ type mixKey struct {
 	limit    int
 }
 
-// planKey is what the rate and the times of a replica depend on.
+// planKey is what the rate and the times of a replica depend on, beside its
+// capacity.
 type planKey struct {
-	mix      mixKey
-	capacity float64
-	batched  float64
-	kvBound  bool
+	mix     mixKey
+	batched float64
 }
 
-// evaluated is an option without its configuration, or why it is none.
+// evaluated is an option without its configuration, or why it is none, for a
+// replica of some capacity.
 type evaluated struct {
-	option Option
-	reason string
+	option   Option
+	reason   string
+	limits   limits // that hold, less than asked for when those are relaxed
+	capacity float64
+	bounded  bool // by the capacity
 }
 
 // tryLimits evaluates one configuration. The situation is a copy.
@@ -144,11 +154,10 @@ func (x *explorer) tryLimits(s situation, l layout, at Configuration, seen memo)
 		return nil, &Rejection{at, 1, "memory", reasons[0]}
 	}
 	r := s.newReplica(m, mixed)
-	like := planKey{key, r.capacity, r.batched, r.kvBound}
-	e, ok := seen.plans[like]
-	if !ok {
+	e, ok := seen.plans[planKey{key, r.batched}]
+	if !ok || !e.serves(r) {
 		e = x.evaluate(&s, r, mixed)
-		seen.plans[like] = e
+		seen.plans[planKey{key, r.batched}] = e
 	}
 	if e.reason != "" {
 		return nil, &Rejection{at, 1, "slo", e.reason}
@@ -158,24 +167,66 @@ func (x *explorer) tryLimits(s situation, l layout, at Configuration, seen memo)
 	return &option, nil
 }
 
+// serves reports whether what was found for one capacity holds for the one of r
+// too, all else being equal: more changes nothing where something else was the
+// bound, and less nothing while the rate still fits, or when no rate did.
+func (e evaluated) serves(r replica) bool {
+	switch {
+	case r.capacity == e.capacity:
+		return true
+	case r.capacity > e.capacity:
+		return !e.bounded
+	case e.reason != "":
+		return true
+	}
+	r.mix.later = condense(r.mix.later, fewLengths)
+	return e.limits.stops(r, r.at(e.option.MaxRPS)) == ""
+}
+
+// fewLengths is how many lengths of outputs become one where no more is needed,
+// as in quickRate.
+const fewLengths = 6
+
 // evaluate finds the rate of a replica and what the fleet takes.
 func (x *explorer) evaluate(s *situation, r replica, m mix) evaluated {
-	rate, bound := s.limits.maxRate(r)
-	if rate == 0 && !x.relaxed {
-		return evaluated{reason: s.sloReason(r, bound)}
-	}
-	if rate == 0 {
+	rate, bound := r.quickRate(s.limits)
+	switch {
+	case rate == 0 && !x.relaxed:
+		return evaluated{reason: s.sloReason(r, bound), capacity: r.capacity}
+	case rate == 0:
 		rate, bound = s.relaxed(r)
 	}
+	e := evaluated{limits: s.limits, capacity: r.capacity, bounded: bound == boundByCache || bound == boundBySequences}
 	if rate == 0 {
-		return evaluated{reason: fmt.Sprintf("one request at a time is already too much: %s", bound)}
+		e.reason = fmt.Sprintf("one request at a time is already too much: %s", bound)
+		return e
 	}
 	load := planLoad(r, s.inputs, rate)
 	at := load.operating
-	o := newOption(load.fleet(s.inputs, m, rate), rate, bound, m.output)
-	o.TTFT, o.TPOT, o.UserTokensPS = at.ttftQuantile(0.99), at.tpotQuantile(r, 0.99), 1/at.step
-	o.Quality = s.quality()
-	return evaluated{option: o}
+	e.option = newOption(load.fleet(s.inputs, m, rate), rate, bound, m.output)
+	e.option.UserTokensPS, e.option.Quality = 1/at.tpot(r), s.quality()
+	r.mix.later = condense(r.mix.later, fewLengths)
+	e.option.TTFT, e.option.TPOT = roughly(at.ttftBelow, 0.99, at.ttft()), at.tpotQuantile(r, 0.99)
+	return e
+}
+
+// roughly is invert to half a percent.
+func roughly(below func(float64) float64, p, guess float64) float64 {
+	low, high := guess, guess
+	for below(high) < p && high < 1e6 {
+		low, high = high, high*1.5
+	}
+	for below(low) >= p && low > guess*1e-6 {
+		low, high = low/1.5, low
+	}
+	for high-low > 0.005*high {
+		if middle := (low + high) / 2; below(middle) < p {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return (low + high) / 2
 }
 
 // newOption fills in what a fleet is and costs.

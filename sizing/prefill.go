@@ -1,0 +1,131 @@
+package sizing
+
+import "math"
+
+// promptQueue is the way to the first token: the wait for the token budget, and
+// the prompt's own steps. All times are in seconds.
+//
+// A prompt of u uncached tokens and work w takes up S = w + D·u/(budget − B): its
+// work, and its share of the decodes of the steps that it fills. The work ahead
+// of an arrival is that of a queue M/G/1 with this S; its first two moments are
+// those of Pollaczek and Khinchine and of Takács:
+//
+//	E[W]  = λ·E[S²] / (2·(1 − λ·E[S]))
+//	E[W²] = 2·E[W]² + λ·E[S³] / (3·(1 − λ·E[S]))
+//
+// But prompts join at the beginning of a step and are done at its end. A step
+// lasts D and the work of all prompts that arrived during the one before, which
+// is a branching process with immigration (the gated queue with vacations, Takagi
+// 1991, §2.4). The arrival also waits for the rest of the running step's decodes
+// and those of the steps before its own, D·(1 + ρ)/(2·(1 − ρ)); and for the
+// prompts that come after it and still fit into its last step: ρ times the rest
+// of the running step and its own earlier steps.
+type promptQueue struct {
+	service, square, cube float64 // E[S], E[S²], E[S³]
+	busy                  float64 // λ·E[S]
+
+	own      []weighted // work and decodes of the prompt's own steps, per input point
+	ownMean  float64
+	ahead    float64 // E[W]
+	boundary float64 // decodes of the running step and those before its own
+	behind   float64 // work of later prompts in its last step, mean
+	chunks   float64 // sum over the prompt's steps of their work squared, mean
+
+	wait    excess // ahead, boundary and behind
+	first   excess // the time to the first token
+	backlog excess // work that waits when the first token comes
+}
+
+// budget is how many tokens of prompts a step takes beside its decodes.
+func (r replica) budget(s state) float64 { return max(1, r.batched-s.batch) }
+
+// queuePrompts fills in the queue beside the batch; false when it never ends.
+func (s *state) queuePrompts(r replica) bool {
+	budget, d, rho := r.budget(*s), s.decode.Seconds, s.share
+	q := promptQueue{own: s.prompts.own}
+	for i, p := range r.mix.inputs {
+		w, tokens := r.work[i], p.tokens-p.cached
+		occupied := w + d*tokens/budget
+		q.service += p.weight * occupied
+		q.square += p.weight * occupied * occupied
+		q.cube += p.weight * occupied * occupied * occupied
+		whole := math.Floor(tokens / budget)
+		last := tokens - whole*budget
+		q.chunks += p.weight * (w / tokens) * (w / tokens) * (whole*budget*budget + last*last)
+	}
+	if q.busy = s.rate * q.service; q.busy >= 1 {
+		s.prompts = q
+		return false
+	}
+	q.ahead = s.rate * q.square / (2 * (1 - q.busy))
+	q.boundary = d * (1 + rho) / (2 * (1 - rho))
+	q.ownSteps(r, s)
+	q.wait.mean = q.ahead + q.boundary + q.behind
+	q.wait.variance = q.ahead*q.ahead + s.rate*q.cube/(3*(1-q.busy)) +
+		s.step*s.step/12 + 1.5*s.rate*q.chunks*s.step/(1-rho)
+	q.first.mean += q.wait.mean
+	q.first.variance += q.wait.variance
+	q.backlog = excess{
+		mean:     rho*q.first.mean - q.behind,
+		variance: s.rate*s.workSquare*q.first.mean + rho*rho*q.first.variance,
+	}
+	s.prompts = q
+	return true
+}
+
+// ownSteps fills in each prompt's own steps, and what joins the last of them.
+// The running step is met in proportion to its length: T + λ·chunks/(1 − ρ²).
+func (q *promptQueue) ownSteps(r replica, s *state) {
+	budget, d, rho := r.budget(*s), s.decode.Seconds, s.share
+	if q.own == nil {
+		q.own = make([]weighted, len(r.mix.inputs))
+	}
+	running := s.step + s.rate*q.chunks/(1-rho*rho)
+	square := 0.0
+	for i, p := range r.mix.inputs {
+		w, tokens := r.work[i], p.tokens-p.cached
+		steps := math.Ceil(tokens / budget)
+		perToken := w / tokens
+		later := rho * (running/2 + (steps-1)*(d+perToken*budget))
+		q.behind += p.weight * min(later, perToken*(steps*budget-tokens))
+		own := w + d*steps
+		q.own[i] = weighted{p.weight, own}
+		q.ownMean += p.weight * own
+		square += p.weight * own * own
+	}
+	q.first = excess{q.ownMean, max(0, square-q.ownMean*q.ownMean)}
+}
+
+// ttft is the mean time to first token.
+func (s state) ttft() float64 { return s.prompts.first.mean }
+
+// ttftBelow is the share of requests whose first token takes at most t.
+func (s state) ttftBelow(t float64) float64 {
+	sum := 0.0
+	for _, own := range s.prompts.own {
+		sum += own.weight * s.prompts.wait.below(t-own.value)
+	}
+	return sum
+}
+
+// ttftQuantile inverts the distribution.
+func (s state) ttftQuantile(p float64) float64 {
+	return invert(s.ttftBelow, p, s.prompts.own[len(s.prompts.own)-1].value)
+}
+
+// invert finds where a distribution reaches p, from a first guess.
+func invert(below func(float64) float64, p, guess float64) float64 {
+	low, high := 0.0, guess
+	for below(high) < p && high < 1e6 {
+		low, high = high, high*2
+	}
+	for high-low > 1e-7*high {
+		middle := (low + high) / 2
+		if below(middle) < p {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return high
+}

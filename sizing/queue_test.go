@@ -1,0 +1,82 @@
+package sizing
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/llmctl/llmctl/profiles"
+)
+
+func builtin(name string) profiles.Workload {
+	w, err := profiles.LoadWorkload(name)
+	if err != nil {
+		panic(err)
+	}
+	return *w
+}
+
+// loose is an objective that leaves the limit to the hardware.
+var loose = []profiles.SLO{{TTFT: 20 * time.Second, TPOT: 2 * time.Second}}
+
+var queueCases = []struct {
+	name   string
+	change func(*Request)
+	least  float64 // share of a repetition's requests, to keep slow cases short
+}{
+	{"chat", nil, 1},
+	{"rag", func(r *Request) { r.Scenario.Workload = builtin("rag") }, 1},
+	{"agent", func(r *Request) { r.Scenario.Workload = builtin("agent") }, 1},
+	{"1,024 in, 512 out", func(r *Request) { r.Scenario.Workload = profiles.Workload{Input: fixed(1024), Output: fixed(512)} }, 0.5},
+	{"16,000 in, 200 out", func(r *Request) { r.Scenario.Workload = profiles.Workload{Input: fixed(16000), Output: fixed(200)} }, 1},
+	{"1,000 in, 10 out", func(r *Request) { r.Scenario.Workload = profiles.Workload{Input: fixed(1000), Output: fixed(10)} }, 1},
+	{"chat, 1,024 tokens a step", func(r *Request) { r.MaxNumBatchedTokens = 1024 }, 1},
+	{"chat, 64 sequences", func(r *Request) { r.Scenario.SLO, r.MaxNumSeqs = loose, 64 }, 1},
+	{"rag, hardware's limit", func(r *Request) { r.Scenario.Workload, r.Scenario.SLO = builtin("rag"), loose }, 1},
+	{"70B, TP 4", func(r *Request) { r.Scenario.Model, r.Scenario.Parallel.Tensor = "llama-3.1-70b", 4 }, 1},
+	{"mixture of experts", func(r *Request) { r.Scenario.Model, r.Scenario.Accelerator = "qwen3-30b-a3b", "h200-sxm-141gb" }, 1},
+	{"8B on L40S", func(r *Request) { r.Scenario.Accelerator = "l40s-48gb" }, 1},
+}
+
+// TestClosedFormAgreesWithEvents compares the plan's times with the engine's own
+// scheduler in virtual time, at 50, 70 and 85% of the largest rate. Run with -v,
+// it prints the table of docs/architecture.md's section on latency, of fewer
+// requests.
+func TestClosedFormAgreesWithEvents(t *testing.T) {
+	for _, tc := range queueCases {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			e := newEvents(t, scenario(tc.change))
+			e.requests = int(2500 * tc.least)
+			rate, _ := e.situation.limits.maxRate(e.replica)
+			if rate == 0 {
+				rate, _ = e.situation.relaxed(e.replica)
+			}
+			for _, load := range []float64{0.5, 0.7, 0.85} {
+				e.rate = load * rate
+				seen, st := e.run(t), e.replica.at(e.rate)
+				ttft := measured(seen, func(o observed) float64 { return o.ttft })
+				tpot := measured(seen, func(o observed) float64 { return o.tpot })
+				whole := measured(seen, func(o observed) float64 { return o.e2e })
+				for _, c := range []struct {
+					name      string
+					got, want float64
+					most      float64 // relative error
+				}{
+					{"TTFT mean", st.ttft(), ttft.Mean, 0.12},
+					{"TTFT p99", st.ttftQuantile(0.99), ttft.P99, 0.25},
+					{"TPOT mean", st.tpot(e.replica), tpot.Mean, 0.12},
+					{"TPOT p99", st.tpotQuantile(e.replica, 0.99), tpot.P99, 0.25},
+					{"E2E mean", st.e2e(), whole.Mean, 0.12},
+					{"E2E p99", st.latency(e.replica).quantile(0.99), whole.P99, 0.25},
+				} {
+					off := c.got/c.want - 1
+					t.Logf("%3.0f%% %6.2f/s %-9s %8.1f ms, events %8.1f ms: %+.0f%%", load*100, e.rate, c.name, c.got*1e3, c.want*1e3, off*100)
+					if math.Abs(off) > c.most {
+						t.Errorf("at %.0f%% %s is off by %+.0f%%", load*100, c.name, off*100)
+					}
+				}
+			}
+		})
+	}
+}
