@@ -133,6 +133,10 @@ func (s *situation) plan(p *Plan, l layout, m mix) {
 		return
 	}
 	load := planLoad(r, s.inputs, rate)
+	if !s.judge(p, r, load, rate) {
+		return
+	}
+	s.now = load.operating
 	p.Performance = performance(r, load, rate, bound)
 	p.Fleet = load.fleet(s.inputs, m, rate)
 	s.compareMoney(p, load, m)

@@ -32,13 +32,17 @@ func derive(s *situation, p *Plan, l layout, m mix) []Derivation {
 	d.capacity(s, p, l, m)
 	if p.Performance != nil {
 		r := s.newReplica(p.Memory, m)
-		st := r.at(p.Performance.RPS)
+		st := s.now
 		d.step(s, r, st)
-		d.steps(r, st)
-		d.firstToken(p, r, st)
-		d.tokens(p, r, st)
+		if st.closed {
+			d.closedLoop(p, r, st)
+		} else {
+			d.steps(r, st)
+			d.firstToken(p, r, st)
+			d.tokens(p, r, st)
+		}
 		d.largest(p)
-		d.fleet(p, r)
+		d.replicas(p, r)
 		d.money(s, p, m)
 	}
 	return d

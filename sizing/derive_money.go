@@ -95,9 +95,9 @@ func (d *derivations) day(s *situation, p *Plan) {
 	d.add("mean rate of the day", "sum of the hours' rates ÷ 24", "("+p.runs(func(h Hour) string { return figure(h.RPS) + "/s" })+") ÷ 24", day.MeanRPS, "requests/s", source)
 	d.add("mean utilization of the fixed fleet", "mean rate ÷ (replicas × largest rate)",
 		fmt.Sprintf("%s/s ÷ (%d × %s/s)", figure(day.MeanRPS), f.Replicas, largest), day.MeanUtilization, "", "the planned fleet, all day")
-	d.add("replica hours when autoscaled", "sum over the hours of ⌈rate ÷ (largest rate × target utilization)⌉, at least one and at most the planned fleet",
+	d.add("replica hours when autoscaled", "sum over the hours of ⌈rate ÷ (largest rate × target utilization)⌉, at least one, and the spare ones; at most the planned fleet",
 		p.runs(func(h Hour) string {
-			return fmt.Sprintf("min(%d, max(1, ⌈%s/s ÷ (%s/s × %s)⌉))", f.Replicas, figure(h.RPS), largest, setting(in.TargetUtilization))
+			return fmt.Sprintf("min(%d, max(1, ⌈%s/s ÷ (%s/s × %s)⌉) + %d)", f.Replicas, figure(h.RPS), largest, setting(in.TargetUtilization), f.Spare)
 		}), float64(day.ReplicaHours), "replicas", "the best that autoscaling can reach: replicas start in no time")
 	if f.USDPerHour == 0 {
 		return

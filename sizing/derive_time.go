@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/llmctl/llmctl/internal/units"
 	"github.com/llmctl/llmctl/sizing/cost"
 )
 
@@ -87,18 +86,4 @@ func (d *derivations) tokens(p *Plan, r replica, st state) {
 func (d *derivations) largest(p *Plan) {
 	d.note("largest rate per replica", "largest rate at which every clause holds at the attainment",
 		"bisection; stopped by: "+p.Performance.Bound, p.Performance.MaxRPS, "requests/s", "SLO")
-}
-
-// fleet explains replicas.
-func (d *derivations) fleet(p *Plan, r replica) {
-	f, in := p.Fleet, p.Inputs
-	planned := p.Performance.MaxRPS * in.TargetUtilization
-	if in.RPS > 0 {
-		d.add("replicas", "⌈rate ÷ (largest rate × target utilization)⌉",
-			fmt.Sprintf("⌈%s/s ÷ (%s/s × %s)⌉", figure(in.RPS), figure(p.Performance.MaxRPS), setting(in.TargetUtilization)), float64(f.Replicas), "replicas", "--rps")
-	} else if in.Concurrency > 0 {
-		d.add("replicas", "⌈requests in flight ÷ (largest rate × target utilization × E2E at that rate)⌉",
-			fmt.Sprintf("⌈%s ÷ (%s/s × %s × %s)⌉", units.Count(int64(in.Concurrency)), figure(p.Performance.MaxRPS), setting(in.TargetUtilization), secondsFigure(r.at(planned).e2e())),
-			float64(f.Replicas), "replicas", "--concurrency and Little's law")
-	}
 }

@@ -29,6 +29,9 @@ type decoding struct {
 }
 
 func (s state) decoding(r replica) decoding {
+	if s.closed { // bursts do not add up
+		return decoding{floor: s.decode.Seconds, mean: s.step, fade: math.Inf(-1), noise: s.rate * s.workSquare * s.step, memory: 1}
+	}
 	idle := 1 - s.share
 	noise := s.rate * s.workSquare / (idle * idle)
 	backlog := s.prompts.backlog

@@ -44,6 +44,7 @@ type state struct {
 	step   float64 // T
 	stable bool
 	full   bool // the batch does not fit with its fluctuation
+	closed bool // a fixed number of clients
 
 	prompts promptQueue
 	delay   float64 // by which the prompts that a request leaves behind hold its tokens up, if it has many
@@ -71,11 +72,7 @@ func newReplica(r replica) replica {
 func (r replica) at(rate float64) state {
 	pipeline := float64(r.facts.Pipeline)
 	s := state{rate: rate / pipeline}
-	for i, w := range r.work {
-		share := r.mix.inputs[i].weight
-		s.workMean += share * w
-		s.workSquare += share * w * w
-	}
+	s.workMoments(r)
 	s.share = s.rate * s.workMean
 	if s.share >= 1 {
 		return s
@@ -87,6 +84,15 @@ func (r replica) at(rate float64) state {
 	s.fluctuate(r)
 	s.full = s.running.at(spread) > r.capacity/pipeline
 	return s
+}
+
+// workMoments fills in the moments of the prefill work of a request.
+func (s *state) workMoments(r replica) {
+	for i, w := range r.work {
+		share := r.mix.inputs[i].weight
+		s.workMean += share * w
+		s.workSquare += share * w * w
+	}
 }
 
 // solveBatch finds the smallest batch that Little's law gives back, and reports

@@ -20,7 +20,8 @@ type API struct {
 
 // Burst is the cheapest way to serve a day by some replicas that are always
 // there, each loaded up to the target utilization, and the API for what is
-// beyond. No base is the API alone.
+// beyond. No base is the API alone, and no replica is spare: when one fails, the
+// API stands in.
 type Burst struct {
 	Replicas    int     `json:"base_replicas"`
 	BaseRPS     float64 `json:"base_rps"`  // the most that the base takes

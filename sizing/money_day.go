@@ -19,7 +19,7 @@ type Day struct {
 type Hour struct {
 	Hour        int     `json:"hour"` // 0 is the first after midnight
 	RPS         float64 `json:"rps"`
-	Replicas    int     `json:"replicas"`    // needed at the target utilization, at least one
+	Replicas    int     `json:"replicas"`    // needed at the target utilization, at least one, and the spare ones
 	Utilization float64 `json:"utilization"` // of the fixed fleet's largest rate
 	USDPer1MOut float64 `json:"usd_per_1m_output_tokens,omitempty"`
 }
@@ -59,7 +59,7 @@ func (s *situation) day(p *Plan, l load, m mix) *Day {
 	d := &Day{Profile: s.profile.Name}
 	largest := float64(f.Replicas) * p.Performance.MaxRPS
 	for hour, rate := range s.hourlyRates(f) {
-		h := Hour{Hour: hour, RPS: rate, Replicas: min(f.Replicas, atLeastOne(rate/l.perReplica)), Utilization: rate / largest}
+		h := Hour{Hour: hour, RPS: rate, Replicas: min(f.Replicas, atLeastOne(rate/l.perReplica)+f.Spare), Utilization: rate / largest}
 		h.USDPer1MOut = TokenCost(f.USDPerHour, rate*m.output)
 		d.Hours = append(d.Hours, h)
 		d.MeanRPS += rate / 24

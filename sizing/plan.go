@@ -32,6 +32,8 @@ type Inputs struct {
 	KVDType               string  `json:"kv_dtype"`
 	RPS                   float64 `json:"rps,omitempty"`
 	Concurrency           int     `json:"concurrency,omitempty"`
+	Count                 int     `json:"count,omitempty"` // accelerators at hand
+	Spare                 int     `json:"spare,omitempty"` // replicas that may fail
 	Workload              string  `json:"workload"`
 	InputTokens           float64 `json:"input_tokens"`  // mean
 	OutputTokens          float64 `json:"output_tokens"` // mean
@@ -122,8 +124,13 @@ type Fleet struct {
 	Replicas     int     `json:"replicas"`
 	Accelerators int     `json:"accelerators"`
 	Utilization  float64 `json:"utilization"` // of the largest rate
-	RPS          float64 `json:"rps"`
-	USDPerHour   float64 `json:"usd_per_hour,omitempty"`
+
+	Needed                  int     `json:"needed_replicas,omitempty"` // without the spare ones
+	Spare                   int     `json:"spare_replicas,omitempty"`  // that may fail
+	UtilizationWithFailures float64 `json:"utilization_with_failures,omitempty"`
+
+	RPS        float64 `json:"rps"`
+	USDPerHour float64 `json:"usd_per_hour,omitempty"`
 	TokenPrices
 	USDPerRequest float64 `json:"usd_per_request,omitempty"`
 	USDPerMonth   float64 `json:"usd_per_month,omitempty"` // of 730 hours

@@ -47,7 +47,7 @@ func TestClosedFormAgreesWithEvents(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			e := newEvents(t, scenario(tc.change))
-			e.requests = int(2500 * tc.least)
+			e.requests = int(5000 * tc.least)
 			rate, _ := e.situation.limits.maxRate(e.replica)
 			if rate == 0 {
 				rate, _ = e.situation.relaxed(e.replica)
@@ -74,6 +74,49 @@ func TestClosedFormAgreesWithEvents(t *testing.T) {
 					t.Logf("%3.0f%% %6.2f/s %-9s %8.1f ms, events %8.1f ms: %+.0f%%", load*100, e.rate, c.name, c.got*1e3, c.want*1e3, off*100)
 					if math.Abs(off) > c.most {
 						t.Errorf("at %.0f%% %s is off by %+.0f%%", load*100, c.name, off*100)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestClosedLoopAgreesWithEvents compares a fixed number of clients with the
+// engine's own scheduler. Lengths that vary keep the clients out of step.
+func TestClosedLoopAgreesWithEvents(t *testing.T) {
+	long := profiles.Workload{
+		Input:  profiles.Distribution{Kind: profiles.Uniform, Min: 6500, Max: 8192},
+		Output: profiles.Distribution{Kind: profiles.Uniform, Min: 800, Max: 1024},
+	}
+	for _, tc := range []struct {
+		name    string
+		change  func(*Request)
+		clients []int
+	}{
+		{"chat", nil, []int{1, 16, 128}},
+		{"rag", func(r *Request) { r.Scenario.Workload = builtin("rag") }, []int{1, 16, 200}},
+		{"long prompts", func(r *Request) { r.Scenario.Workload = long }, []int{1, 16, 100}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			for _, clients := range tc.clients {
+				e := newEvents(t, scenario(tc.change))
+				e.clients, e.requests = clients, max(400, 12*clients)
+				seen, st := e.run(t), e.replica.closedLoop(float64(clients))
+				whole := measured(seen, func(o observed) float64 { return o.e2e }).Mean
+				for _, c := range []struct {
+					name      string
+					got, want float64
+					most      float64
+				}{
+					{"rate", st.rate, float64(clients) / whole, 0.12},
+					{"TTFT mean", st.ttft(), measured(seen, func(o observed) float64 { return o.ttft }).Mean, 0.2},
+					{"TPOT mean", st.tpot(e.replica), measured(seen, func(o observed) float64 { return o.tpot }).Mean, 0.1},
+				} {
+					off := c.got/c.want - 1
+					t.Logf("%3d clients: %s %.4g, events %.4g: %+.0f%%", clients, c.name, c.got, c.want, off*100)
+					if math.Abs(off) > c.most {
+						t.Errorf("with %d clients %s is off by %+.0f%%", clients, c.name, off*100)
 					}
 				}
 			}

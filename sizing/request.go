@@ -34,6 +34,8 @@ type Request struct {
 	MaxNumBatchedTokens  int
 	KVCacheMemory        int64   // bytes per accelerator: skips the memory model
 	TargetUtilization    float64 // 0..1
+	Count                int     // accelerators at hand; as many as it takes when 0
+	Spare                int     // replicas that may fail while the load is still carried
 
 	LoadProfile profiles.LoadProfile // the load over a day; without one the load is steady
 	APIPrice    profiles.APIPrice    // to compare with
@@ -48,6 +50,7 @@ type situation struct {
 	format   shape.Format
 	kv       shape.DType
 	limits   limits
+	now      state // at the planned load
 	sloGiven bool
 	lenGiven bool
 	kvGiven  int64
@@ -76,7 +79,7 @@ func resolve(r Request) (*situation, error) {
 		return nil, err
 	}
 	for _, step := range []func(Request) error{
-		s.resolveHardware, s.resolveParallel, s.resolveFormats, s.resolveLimits, s.resolveWorkload, s.resolveSLO, s.resolvePrice, s.resolveMoney,
+		s.resolveHardware, s.resolveParallel, s.resolveFormats, s.resolveLimits, s.resolveWorkload, s.resolveReplicas, s.resolveSLO, s.resolvePrice, s.resolveMoney,
 	} {
 		if err := step(r); err != nil {
 			return nil, err
@@ -181,7 +184,7 @@ func (s *situation) resolveLimits(r Request) error {
 		}
 	}
 	if r.TargetUtilization == 0 {
-		in.TargetUtilization = DefaultTargetUtilization
+		in.TargetUtilization = r.targetUtilization()
 		s.assume("target utilization", fmt.Sprintf("%.2f", in.TargetUtilization), "--target-utilization")
 	}
 	return nil
@@ -228,7 +231,11 @@ func (s *situation) resolveWorkload(r Request) error {
 		s.assume("output tokens", w.Output.String(), "--osl")
 	}
 	if w.Arrival.RatePerS == 0 && w.Arrival.Concurrency == 0 {
-		s.assume("load", "one replica at target utilization", "--rps or --concurrency")
+		load := "one replica at target utilization"
+		if r.Count > 0 {
+			load = "the largest that the accelerators carry"
+		}
+		s.assume("load", load, "--rps or --concurrency")
 	}
 	const unbounded = math.MaxInt32
 	if usual := newLengths(w.Input, unbounded).quantile(0.5) + newLengths(w.Output, unbounded).quantile(0.5); s.lenGiven && usual > float64(s.inputs.MaxModelLen) {

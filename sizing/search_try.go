@@ -202,6 +202,11 @@ func (x *explorer) evaluate(s *situation, r replica, m mix) evaluated {
 		return e
 	}
 	load := planLoad(r, s.inputs, rate)
+	var p Plan
+	if s.judge(&p, r, load, rate); len(p.Reasons) > 0 {
+		e.reason = p.Reasons[0]
+		return e
+	}
 	at := load.operating
 	e.option = newOption(load.fleet(s.inputs, m, rate), rate, bound, m.output)
 	e.option.UserTokensPS, e.option.Quality = 1/at.tpot(r), s.quality()
