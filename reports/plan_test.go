@@ -29,7 +29,7 @@ func TestWritePlan(t *testing.T) {
 		{"plan_infeasible", sizing.Request{Scenario: profiles.Scenario{Model: "llama-3.1-405b", Workload: load}}, false},
 		{"plan_given_pool", sizing.Request{Scenario: profiles.Scenario{Model: "gemma-3-27b"}, KVCacheMemory: 10 << 30, MaxModelLen: 8192}, false},
 		{"plan_day", sizing.Request{Scenario: profiles.Scenario{Model: "llama-3.1-8b", Workload: load}, LoadProfile: office,
-			APIPrice: profiles.APIPrice{In: 0.08, Cached: 0.04, Out: 0.32}}, false},
+			APIPrice: profiles.APIPrice{In: 0.2, Cached: 0.1, Out: 0.8}}, false},
 		{"plan_day_many", sizing.Request{Scenario: profiles.Scenario{Model: "llama-3.1-8b", Workload: many}, LoadProfile: office,
 			APIPrice: profiles.APIPrice{In: 0.000004, Cached: 0.000002, Out: 0.000016}}, false},
 	} {

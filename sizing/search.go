@@ -34,7 +34,7 @@ type Search struct {
 	Unpriced   []Option    `json:"unpriced"`               // the best of each accelerator without a price, by tokens per accelerator
 	Options    []Option    `json:"options"`                // all that serve the load
 	Rejections []Rejection `json:"rejected"`
-	Prices     []Price     `json:"prices"` // that the front rests on
+	Prices     []Price     `json:"prices"` // of what is shown
 	Warnings   []Warning   `json:"warnings"`
 }
 
@@ -88,6 +88,7 @@ type Option struct {
 	Quality  []string `json:"quality_not_judged,omitempty"`
 	Warnings []string `json:"warnings,omitempty"` // codes of its plan's
 	Command  string   `json:"command,omitempty"`  // that plans this option
+	plan     *Plan    // of an option that is planned in full
 	unusual  int      // limits that are not the engine's default: among equals the fewest
 	order    int      // in which it was tried: among those the first
 }

@@ -91,6 +91,15 @@ func (f *Search) settle(ctx context.Context, x *explorer) error {
 	if own := front(candidates, 0); len(own) > 0 {
 		f.Published = &own[0]
 	}
+	for i := range f.Front {
+		f.learn(&f.Front[i])
+	}
+	for i := range f.Unpriced {
+		f.learn(&f.Unpriced[i])
+	}
+	if f.Published != nil {
+		f.learn(f.Published)
+	}
 	f.Feasible = len(f.Front)+len(f.Unpriced) > 0
 	return nil
 }
@@ -128,25 +137,24 @@ func (f *Search) planInFull(ctx context.Context, x *explorer, options []Option) 
 		planned := newOption(p.Fleet, q.MaxRPS, q.Bound, p.Inputs.OutputTokens)
 		planned.TTFT, planned.TPOT, planned.UserTokensPS = q.TTFT.P99, q.TPOT.P99, 1/q.TPOT.Mean
 		planned.Configuration, planned.Quality, planned.unusual, planned.order = o.Configuration, o.Quality, o.unusual, o.order
-		f.learn(p, &planned)
+		for _, w := range p.Warnings {
+			planned.Warnings = append(planned.Warnings, w.Code)
+		}
+		planned.plan = p
 		feasible = append(feasible, planned)
 	}
 	return feasible, nil
 }
 
-// learn takes over the price of a plan, and those of its warnings that make an
-// option look better or worse than others.
-func (f *Search) learn(p *Plan, o *Option) {
-	in := p.Inputs
-	for _, w := range p.Warnings {
-		o.Warnings = append(o.Warnings, w.Code)
-		if w.Code != "unknown-link" && w.Code != "slow-link" {
-			continue
-		}
-		if !slices.Contains(f.Warnings, w) {
+// learn takes over the price of an option that is shown, and those of its plan's
+// warnings that make it look better or worse than others.
+func (f *Search) learn(o *Option) {
+	for _, w := range o.plan.Warnings {
+		if (w.Code == "unknown-link" || w.Code == "slow-link") && !slices.Contains(f.Warnings, w) {
 			f.Warnings = append(f.Warnings, w)
 		}
 	}
+	in := o.plan.Inputs
 	price := Price{in.Accelerator, in.USDPerAcceleratorHour, in.PriceSource, in.PriceDate}
 	if price.USDPerHour > 0 && !slices.Contains(f.Prices, price) {
 		f.Prices = append(f.Prices, price)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"sync"
@@ -44,6 +45,17 @@ func (f *searchFlags) accelerators(said string) (names []string, search bool) {
 // quietFor is how long a search may take before it says how far it is.
 const quietFor = time.Second
 
+// searchProgress writes how far a search is, once every quietFor.
+func searchProgress(w io.Writer, now func() time.Time) func(done, all int) {
+	said := now()
+	return func(done, all int) {
+		if t := now(); t.Sub(said) >= quietFor {
+			said = t
+			fmt.Fprintf(w, "searching: %d%%\n", done*100/all)
+		}
+	}
+}
+
 // runSearch searches and writes the result. Ctrl-C ends it with nothing written.
 func runSearch(cmd *cobra.Command, s *iostreams.IO, output *outputFlag, r sizing.SearchRequest) error {
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -59,13 +71,7 @@ func runSearch(cmd *cobra.Command, s *iostreams.IO, output *outputFlag, r sizing
 			}
 		})
 	}
-	said := time.Now()
-	result, err := sizing.Explore(ctx, r, func(done, all int) {
-		if time.Since(said) >= quietFor {
-			said = time.Now()
-			fmt.Fprintf(s.Err, "searching: %d%%\n", done*100/all)
-		}
-	})
+	result, err := sizing.Explore(ctx, r, searchProgress(s.Err, time.Now))
 	if context.Cause(ctx) == errSearchStopped {
 		return hinted(exitInterrupted, errSearchStopped, "name fewer with --accelerator, or say --tp, --weight-dtype or --max-num-seqs")
 	}
