@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Options that differ by less are taken for equal while candidates are picked:
-// forecasts of times are an order of magnitude less exact.
+// Options that differ by less are taken for equal: forecasts of times are an
+// order of magnitude less exact.
 const tolerance = 0.02
 
 // closest is how many of the cheapest options are planned in full, since the
@@ -32,8 +32,8 @@ func (o *Option) beats(other *Option, slack float64) bool {
 	return true
 }
 
-// front is the options that none before them beats, cheapest first, which with
-// no slack is the Pareto front.
+// front is the options that none before them beats, cheapest first: the Pareto
+// front, less what is within slack of another. None of it beats another.
 func front(options []Option, slack float64) []Option {
 	sorted := slices.Clone(options)
 	slices.SortFunc(sorted, func(a, b Option) int {
@@ -82,7 +82,7 @@ func (f *Search) settle(ctx context.Context, x *explorer) error {
 	if err != nil {
 		return err
 	}
-	f.Front, f.Unpriced = append(f.Front, front(candidates, 0)...), append(f.Unpriced, best...)
+	f.Front, f.Unpriced = append(f.Front, front(candidates, tolerance)...), append(f.Unpriced, best...)
 	slices.SortStableFunc(f.Unpriced, func(a, b Option) int { return cmp.Compare(b.TokensPSPerAcc, a.TokensPSPerAcc) })
 	if len(f.Front) > 0 {
 		f.Cheapest = &f.Front[0]
