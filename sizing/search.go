@@ -89,8 +89,9 @@ type Option struct {
 	Warnings []string `json:"warnings,omitempty"` // codes of its plan's
 	Command  string   `json:"command,omitempty"`  // that plans this option
 	plan     *Plan    // of an option that is planned in full
-	unusual  int      // limits that are not the engine's default: among equals the fewest
-	order    int      // in which it was tried: among those the first
+	found    *evaluated
+	unusual  int // limits that are not the engine's default: among equals the fewest
+	order    int // in which it was tried: among those the first
 }
 
 // Rejection is a configuration that does not serve the load, or several that

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"slices"
 )
 
@@ -11,9 +12,9 @@ import (
 // order of magnitude less exact.
 const tolerance = 0.02
 
-// closest is how many of the cheapest options are planned in full, since the
-// coarse evaluation may be off by a few percent, and a fleet by a replica.
-const closest = 16
+// closest is how many of the options that may be the cheapest are planned in
+// full at most.
+const closest = 32
 
 // objectives are what an option is judged by; less is better.
 func (o *Option) objectives() [4]float64 {
@@ -65,11 +66,8 @@ func (f *Search) settle(ctx context.Context, x *explorer) error {
 		}
 	}
 	candidates := front(priced, tolerance)
-	slices.SortFunc(priced, func(a, b Option) int {
-		return cmp.Or(cmp.Compare(a.USDPer1MOut, b.USDPer1MOut), cmp.Compare(a.unusual, b.unusual), cmp.Compare(a.order, b.order))
-	})
 	published := slices.DeleteFunc(slices.Clone(priced), func(o Option) bool { return len(o.Quality) > 0 })
-	for _, o := range slices.Concat(priced[:min(closest, len(priced))], published[:min(closest, len(published))]) {
+	for _, o := range slices.Concat(maybeCheapest(priced), maybeCheapest(published)) {
 		if !slices.ContainsFunc(candidates, func(c Option) bool { return c.order == o.order }) {
 			candidates = append(candidates, o)
 		}
@@ -103,6 +101,30 @@ func (f *Search) settle(ctx context.Context, x *explorer) error {
 	f.Feasible = len(f.Front)+len(f.Unpriced) > 0
 	return nil
 }
+
+// maybeCheapest are the options that may be the cheapest once they are planned in
+// full: those that may cost less than the cheapest seems to, one of each that were
+// evaluated together. They are sorted by what they may cost.
+func maybeCheapest(options []Option) []Option {
+	slices.SortFunc(options, func(a, b Option) int {
+		return cmp.Or(cmp.Compare(a.leastCost(), b.leastCost()), cmp.Compare(a.USDPer1MOut, b.USDPer1MOut),
+			cmp.Compare(a.unusual, b.unusual), cmp.Compare(a.order, b.order))
+	})
+	seems := math.Inf(1)
+	for _, o := range options {
+		seems = min(seems, o.USDPer1MOut)
+	}
+	var maybe []Option
+	for _, o := range options {
+		alike := func(m Option) bool { return m.found == o.found }
+		if len(maybe) < closest && o.leastCost() <= seems && !slices.ContainsFunc(maybe, alike) {
+			maybe = append(maybe, o)
+		}
+	}
+	return maybe
+}
+
+func (o *Option) leastCost() float64 { return o.USDPer1MOut * o.found.least }
 
 // bestPerAccelerator is the option with the most tokens per accelerator of each
 // kind, most first.

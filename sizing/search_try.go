@@ -86,7 +86,7 @@ func (x *explorer) tryParallel(ctx context.Context, at Configuration, o *outcome
 		}
 		return 1
 	}
-	seen := memo{mixes: map[mixKey]mix{}, plans: map[planKey]evaluated{}}
+	seen := memo{mixes: map[mixKey]mix{}, plans: map[planKey]*evaluated{}}
 	for _, tokens := range limitsOf(x.MaxNumBatchedTokens, tokenLimits) {
 		for _, sequences := range limitsOf(x.MaxNumSeqs, sequenceLimits) {
 			if ctx.Err() != nil {
@@ -110,7 +110,7 @@ func (x *explorer) tryParallel(ctx context.Context, at Configuration, o *outcome
 // memo keeps what configurations of one degree of parallelism share.
 type memo struct {
 	mixes map[mixKey]mix
-	plans map[planKey]evaluated
+	plans map[planKey]*evaluated
 }
 
 // mixKey is what a mix depends on beside the workload.
@@ -133,7 +133,29 @@ type evaluated struct {
 	reason   string
 	limits   limits // that hold, less than asked for when those are relaxed
 	capacity float64
-	bounded  bool // by the capacity
+	bounded  bool    // by the capacity
+	least    float64 // share of the cost that it may be in full
+}
+
+// coarseness is how far quickRate may be from maxRate.
+const coarseness = 1.03
+
+// least is the share of its cost that a load may have when the rate of a replica
+// is as much higher as it may be: a replica less, where the number is near to the
+// next.
+func (l load) least(in Inputs) float64 {
+	needed := l.needed
+	switch {
+	case !in.loaded():
+		return 1 / coarseness
+	case in.Count > 0:
+		return 1
+	case in.RPS > 0:
+		needed = atLeastOne(in.RPS / (l.perReplica * coarseness))
+	default:
+		needed = max(1, min(needed-1, int(float64(needed)/coarseness)))
+	}
+	return float64(needed+in.Spare) / float64(l.replicas)
 }
 
 // tryLimits evaluates one configuration. The situation is a copy.
@@ -154,8 +176,8 @@ func (x *explorer) tryLimits(s situation, l layout, at Configuration, seen memo)
 		return nil, &Rejection{at, 1, "memory", reasons[0]}
 	}
 	r := s.newReplica(m, mixed)
-	e, ok := seen.plans[planKey{key, r.batched}]
-	if !ok || !e.serves(r) {
+	e := seen.plans[planKey{key, r.batched}]
+	if e == nil || !e.serves(r) {
 		e = x.evaluate(&s, r, mixed)
 		seen.plans[planKey{key, r.batched}] = e
 	}
@@ -163,14 +185,14 @@ func (x *explorer) tryLimits(s situation, l layout, at Configuration, seen memo)
 		return nil, &Rejection{at, 1, "slo", e.reason}
 	}
 	option := e.option
-	option.Configuration = at
+	option.Configuration, option.found = at, e
 	return &option, nil
 }
 
 // serves reports whether what was found for one capacity holds for the one of r
 // too, all else being equal: more changes nothing where something else was the
 // bound, and less nothing while the rate still fits, or when no rate did.
-func (e evaluated) serves(r replica) bool {
+func (e *evaluated) serves(r replica) bool {
 	switch {
 	case r.capacity == e.capacity:
 		return true
@@ -188,15 +210,15 @@ func (e evaluated) serves(r replica) bool {
 const fewLengths = 6
 
 // evaluate finds the rate of a replica and what the fleet takes.
-func (x *explorer) evaluate(s *situation, r replica, m mix) evaluated {
+func (x *explorer) evaluate(s *situation, r replica, m mix) *evaluated {
 	rate, bound := r.quickRate(s.limits)
 	switch {
 	case rate == 0 && !x.relaxed:
-		return evaluated{reason: s.sloReason(r, bound), capacity: r.capacity}
+		return &evaluated{reason: s.sloReason(r, bound), capacity: r.capacity}
 	case rate == 0:
 		rate, bound = s.relaxed(r)
 	}
-	e := evaluated{limits: s.limits, capacity: r.capacity, bounded: bound == boundByCache || bound == boundBySequences}
+	e := &evaluated{limits: s.limits, capacity: r.capacity, bounded: bound == boundByCache || bound == boundBySequences}
 	if rate == 0 {
 		e.reason = fmt.Sprintf("one request at a time is already too much: %s", bound)
 		return e
@@ -208,6 +230,7 @@ func (x *explorer) evaluate(s *situation, r replica, m mix) evaluated {
 		return e
 	}
 	at := load.operating
+	e.least = load.least(s.inputs)
 	e.option = newOption(load.fleet(s.inputs, m, rate), rate, bound, m.output)
 	e.option.UserTokensPS, e.option.Quality = 1/at.tpot(r), s.quality()
 	r.mix.later = condense(r.mix.later, fewLengths)
