@@ -30,7 +30,7 @@ func writeDay(b *strings.Builder, p *sizing.Plan) {
 	if d == nil {
 		return
 	}
-	fmt.Fprintf(b, "\nA day of load (%s): share of the fleet's largest rate\n", shortName(d.Profile))
+	fmt.Fprintf(b, "\nA day of load (%s): share of the fleet's largest rate\n", shortName(d.Profile, 20))
 	writeDayChart(b, d)
 	paragraph(b, "  ", fmt.Sprintf("Mean %s requests/s, %s a day; the fixed fleet is used to %.0f%% on average.",
 		units.Number(d.MeanRPS), units.Number(d.RequestsPerDay), d.MeanUtilization*100))
@@ -48,11 +48,10 @@ func writeDay(b *strings.Builder, p *sizing.Plan) {
 	writeTable(b, t)
 }
 
-// shortName keeps a file's name from breaking the layout.
-func shortName(name string) string {
-	const most = 20
+// shortName keeps a long name, of a file say, from breaking the layout.
+func shortName(name string, most int) string {
 	if r := []rune(name); len(r) > most {
-		return "…" + string(r[len(r)-most:])
+		return "…" + string(r[len(r)-most+1:])
 	}
 	return name
 }

@@ -97,7 +97,8 @@ func writeWinner(b *strings.Builder, title string, c *sizing.Option) {
 	}
 }
 
-// optionHead are the columns of a table of options, optionRow its cells.
+// optionHead are the columns of a table of options, optionRow its cells. Times
+// are in milliseconds, so that a row fits into a line.
 var (
 	optionHead  = []string{"replica", "weights/KV", "batch", "n", "$/1M out", "TTFT", "TPOT", "tok/s"}
 	optionRight = []bool{false, false, true, true, true, true, true, true}
@@ -110,13 +111,24 @@ func optionRow(o *sizing.Option) []string {
 	}
 	return []string{
 		replicaShape(o.Configuration), formats(o), fmt.Sprintf("%d/%dk", o.MaxNumSeqs, o.MaxNumBatchedTokens/1024), units.Count(int64(o.Replicas)),
-		price, units.Seconds(o.TTFT), units.Seconds(o.TPOT), units.Number(o.UserTokensPS),
+		price, units.Number(o.TTFT * 1e3), units.Number(o.TPOT * 1e3), units.Number(o.UserTokensPS),
 	}
+}
+
+// unpricedHead are the columns of options without a price.
+var (
+	unpricedHead  = []string{"replica", "weights/KV", "n", "max/acc", "TTFT", "TPOT", "tok/s"}
+	unpricedRight = []bool{false, false, true, true, true, true, true}
+)
+
+func unpricedRow(o *sizing.Option) []string {
+	row := optionRow(o)
+	return slices.Concat(row[:2], []string{row[3], units.Number(o.TokensPSPerAcc)}, row[5:])
 }
 
 // replicaShape is what one replica stands on: 4×h100-sxm-80gb.
 func replicaShape(c sizing.Configuration) string {
-	shape := shortName(c.Accelerator)
+	shape := shortName(c.Accelerator, 17)
 	switch n := c.TensorParallel; {
 	case c.PipelineParallel > 1:
 		return fmt.Sprintf("%d·%d×%s", n, c.PipelineParallel, shape)
@@ -143,7 +155,7 @@ func writeFront(b *strings.Builder, s *sizing.Search) {
 	if len(s.Front) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\nWorth their price: better in cost, TTFT p99, TPOT p99 or tokens/s per user\n")
+	b.WriteString("\nWorth their price: better in cost, TTFT, TPOT (p99 in ms) or tokens/s per user\n")
 	t := Table{Indent: 2, Header: optionHead, Right: optionRight}
 	for _, i := range evenly(len(s.Front), frontRows) {
 		t.Rows = append(t.Rows, optionRow(&s.Front[i]))
@@ -173,12 +185,9 @@ func writeUnpriced(b *strings.Builder, s *sizing.Search) {
 		return
 	}
 	b.WriteString("\nNo price is known (--price); by the most output tokens/s per accelerator\n")
-	t := Table{Indent: 2, Header: []string{"replica", "weights/KV", "batch", "n", "max/acc", "TTFT", "TPOT", "tok/s"}, Right: optionRight}
+	t := Table{Indent: 2, Header: unpricedHead, Right: unpricedRight}
 	for i := range s.Unpriced {
-		o := &s.Unpriced[i]
-		row := optionRow(o)
-		row[4] = units.Number(o.TokensPSPerAcc)
-		t.Rows = append(t.Rows, row)
+		t.Rows = append(t.Rows, unpricedRow(&s.Unpriced[i]))
 	}
 	writeTable(b, t)
 }

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/llmctl/llmctl/internal/units"
 	"github.com/llmctl/llmctl/sizing"
 )
 
@@ -78,22 +77,23 @@ func WriteSearchMarkdown(w io.Writer, s *sizing.Search) error {
 	if c := s.Cheapest; c != nil && c.Command != "" {
 		b.WriteString("\n" + cheapestTitle(s) + ":\n\n```sh\n" + c.Command + "\n```\n")
 	}
-	for _, part := range []struct {
-		title   string
-		options []sizing.Option
-	}{{"Front", s.Front}, {"Without a price", s.Unpriced}} {
-		if len(part.options) == 0 {
-			continue
+	if len(s.Front) > 0 {
+		t := Table{Header: optionHead, Right: optionRight}
+		for i := range s.Front {
+			t.Rows = append(t.Rows, optionRow(&s.Front[i]))
 		}
-		t := Table{Header: slices.Concat(optionHead, []string{"most tok/s per accelerator"}), Right: append(slices.Clone(optionRight), true)}
-		for i := range part.options {
-			o := &part.options[i]
-			t.Rows = append(t.Rows, append(optionRow(o), units.Number(o.TokensPSPerAcc)))
-		}
-		fmt.Fprintf(&b, "\n## %s\n\n", part.title)
+		b.WriteString("\n## Front\n\n")
 		t.writeMarkdown(&b)
 	}
-	b.WriteString("\nTTFT and TPOT are 99th percentiles. A format marked with \\* has fewer bits than the model is published in; what that does to the answers is not judged here.\n")
+	if len(s.Unpriced) > 0 {
+		t := Table{Header: unpricedHead, Right: unpricedRight}
+		for i := range s.Unpriced {
+			t.Rows = append(t.Rows, unpricedRow(&s.Unpriced[i]))
+		}
+		b.WriteString("\n## Without a price\n\nBy max/acc, the most output tokens/s per accelerator.\n\n")
+		t.writeMarkdown(&b)
+	}
+	b.WriteString("\nTTFT and TPOT are 99th percentiles in milliseconds. A format marked with \\* has fewer bits than the model is published in; what that does to the answers is not judged here.\n")
 	if groups := groupRejections(s.Rejections); len(groups) > 0 {
 		t := Table{Header: []string{"why", "configurations", "accelerators", "for example"}, Right: []bool{false, true, true}}
 		for _, g := range groups {
