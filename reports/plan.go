@@ -21,7 +21,7 @@ const planWidth = 80
 func WritePlan(w io.Writer, p *sizing.Plan, explain bool) error {
 	var b strings.Builder
 	writeAnswer(&b, p)
-	sections := []func(*strings.Builder, *sizing.Plan){writeDay, writeAPI, writeMemory, writePerformance, writeAssumptions, writePlanWarnings}
+	sections := []func(*strings.Builder, *sizing.Plan){writeDay, writeAPI, writeMemory, writePerformance, writePools, writeAssumptions, writePlanWarnings}
 	if explain {
 		sections = append(sections, writeDerivation)
 	}
@@ -55,6 +55,10 @@ func writeAnswer(b *strings.Builder, p *sizing.Plan) {
 	b.WriteString("\n")
 	paragraph(b, "  ", fmt.Sprintf("%s × %s: %s of %s, at %.0f%% of the largest rate",
 		units.Count(int64(f.Accelerators)), in.Accelerator, count(f.Replicas, "replica"), count(per, "accelerator"), f.Utilization*100))
+	if f.Spare > 0 {
+		paragraph(b, "  ", fmt.Sprintf("%s may fail: the other %s then run at %.0f%%",
+			units.Count(int64(f.Spare)), units.Count(int64(f.Needed)), f.UtilizationWithFailures*100))
+	}
 	writeBill(b, p)
 }
 

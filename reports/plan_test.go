@@ -26,6 +26,7 @@ func TestWritePlan(t *testing.T) {
 		{"plan_headline", sizing.Request{Scenario: profiles.Scenario{Model: "llama-3.1-8b", Workload: load}}, false},
 		{"plan_explain", sizing.Request{Scenario: profiles.Scenario{Model: "llama-3.1-8b", Workload: load}}, true},
 		{"plan_explain_mla", sizing.Request{Scenario: profiles.Scenario{Model: "deepseek-v2-lite"}, KVDType: "bf16"}, true},
+		{"plan_pools", sizing.Request{Scenario: profiles.Scenario{Model: "llama-3.1-8b", Workload: load}, Disaggregate: true, Spare: 1}, false},
 		{"plan_infeasible", sizing.Request{Scenario: profiles.Scenario{Model: "llama-3.1-405b", Workload: load}}, false},
 		{"plan_given_pool", sizing.Request{Scenario: profiles.Scenario{Model: "gemma-3-27b"}, KVCacheMemory: 10 << 30, MaxModelLen: 8192}, false},
 		{"plan_day", sizing.Request{Scenario: profiles.Scenario{Model: "llama-3.1-8b", Workload: load}, LoadProfile: office,

@@ -58,20 +58,20 @@ func (s *situation) fitLength(m *Memory, l layout) {
 	s.assume("max_model_len", fmt.Sprint(s.inputs.MaxModelLen), "--max-model-len")
 }
 
-// warmMix reads the workload with the share of its prefixes that the cache can
-// keep beside the sequences in flight.
+// warmMix reads the workload with the share of its prefixes that requests find in
+// the cache.
 func (s *situation) warmMix(m Memory, l layout) mix {
 	return newMix(s.workload, s.inputs.BlockSize, s.resident(m, l), s.inputs.MaxModelLen)
 }
 
-// resident is that share: a cache too small for all prefixes keeps as many as
-// fit into half of it.
+// resident is that share.
 func (s *situation) resident(m Memory, l layout) float64 {
-	if w := s.workload.Prefix; w.Groups > 0 && m.KVCacheBlocks > 0 {
-		need := float64(w.Groups) * (l.average(float64(w.Tokens)))
-		return min(1, float64(m.KVCacheBlocks)/2/need)
+	w := s.workload
+	if w.Prefix.Groups == 0 {
+		return 1
 	}
-	return 1
+	tokens := newLengths(w.Input, s.inputs.MaxModelLen).mean() + newLengths(w.Output, s.inputs.MaxModelLen).mean()
+	return prefixHits(w.Prefix, float64(m.KVCacheBlocks), l.average(tokens), l.average(float64(w.Prefix.Tokens)))
 }
 
 // mixSequences is how many decoding sequences of the workload the pool holds on
@@ -139,6 +139,7 @@ func (s *situation) plan(p *Plan, l layout, m mix) {
 	s.now = load.operating
 	p.Performance = performance(r, load, rate, bound)
 	p.Fleet = load.fleet(s.inputs, m, rate)
+	s.disaggregate(p, r, load)
 	s.compareMoney(p, load, m)
 }
 

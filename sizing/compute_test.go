@@ -164,6 +164,12 @@ func TestBadInput(t *testing.T) {
 		{"cache", func(r *Request) { r.KVDType = "bf61" }, `--kv-dtype: unknown KV dtype "bf61"`},
 		{"price", func(r *Request) { r.Scenario.Price.USDPerAcceleratorHour = -1 }, "--price -1"},
 		{"block size", func(r *Request) { r.BlockSize = -16 }, "--block-size -16"},
+		{"count below a replica", func(r *Request) { r.Count, r.Scenario.Parallel.Tensor = 1, 2 }, "--count 1 is fewer than the 2 accelerators"},
+		{"spare replicas", func(r *Request) { r.Count, r.Spare = 2, 2 }, "--spare 2 leaves none of the 2 replicas"},
+		{"negative spare", func(r *Request) { r.Spare = -1 }, "--spare -1"},
+		{"bandwidth without pools", func(r *Request) { r.TransferBandwidth = 1 }, "add --disaggregate"},
+		{"bandwidth", func(r *Request) { r.Disaggregate, r.TransferBandwidth = true, math.NaN() }, "--transfer-bandwidth NaN"},
+		{"pools of a count", func(r *Request) { r.Disaggregate, r.Count = true, 4 }, "does not divide --count 4"},
 		{"SLO", func(r *Request) { r.Scenario.SLO = []profiles.SLO{{}} }, "--slo: no bound given"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -197,6 +203,29 @@ func TestHeadline(t *testing.T) {
 		if !strings.HasPrefix(a.Flag, "--") || a.Value == "" {
 			t.Errorf("assumption without flag or value: %+v", a)
 		}
+	}
+}
+
+// TestEachClassHasItsAttainment: a loose share of one class does not become the
+// strict share of another.
+func TestEachClassHasItsAttainment(t *testing.T) {
+	plan := func(slos ...string) *Plan {
+		return mustCompute(t, scenario(func(r *Request) {
+			for _, text := range slos {
+				slo, err := profiles.ParseSLO(text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.Scenario.SLO = append(r.Scenario.SLO, slo)
+			}
+		}))
+	}
+	chat := plan("chat:ttft=500ms").Performance.MaxRPS
+	both := plan("chat:ttft=500ms", "batch:tpot=30ms,attainment=0.5").Performance.MaxRPS
+	strict := plan("chat:ttft=500ms", "batch:tpot=11ms,attainment=0.5").Performance.MaxRPS
+	all := plan("ttft=500ms,tpot=11ms").Performance.MaxRPS
+	if both != chat || !(all < strict && strict < chat) {
+		t.Errorf("%v with a class that is easy to serve, %v alone; %v with half of another in 11 ms, %v with all", both, chat, strict, all)
 	}
 }
 

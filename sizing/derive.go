@@ -44,6 +44,7 @@ func derive(s *situation, p *Plan, l layout, m mix) []Derivation {
 		d.largest(p)
 		d.replicas(p, r)
 		d.money(s, p, m)
+		d.pools(s, p)
 	}
 	return d
 }

@@ -98,9 +98,18 @@ func TestDerivationsAreTrue(t *testing.T) {
 		"in flight": func(r *Request) {
 			r.Scenario.Workload.Arrival = profiles.Arrival{Process: profiles.Closed, Concurrency: 2000}
 		},
-		"TP 2": func(r *Request) { r.Scenario.Parallel.Tensor = 2 },
-		"PP 3": func(r *Request) { r.Scenario.Parallel.Pipeline = 3 },
-		"fp8":  func(r *Request) { r.WeightDType, r.KVDType = "fp8", "fp8" },
+		"eight at hand": func(r *Request) { r.Count = 8 },
+		"clients beyond": func(r *Request) {
+			r.Count = 2
+			r.Scenario.Workload.Arrival = profiles.Arrival{Process: profiles.Closed, Concurrency: 3000}
+		},
+		"one may fail":   func(r *Request) { r.Spare, r.Scenario.Workload.Arrival = 1, rps(77) },
+		"pools":          func(r *Request) { r.Disaggregate, r.Spare, r.Scenario.Workload.Arrival = true, 1, rps(77) },
+		"pools, no load": func(r *Request) { r.Disaggregate = true },
+		"pools, PP 2":    func(r *Request) { r.Disaggregate, r.Scenario.Parallel.Pipeline = true, 2 },
+		"TP 2":           func(r *Request) { r.Scenario.Parallel.Tensor = 2 },
+		"PP 3":           func(r *Request) { r.Scenario.Parallel.Pipeline = 3 },
+		"fp8":            func(r *Request) { r.WeightDType, r.KVDType = "fp8", "fp8" },
 		"int4 on T4": func(r *Request) {
 			r.WeightDType, r.Scenario.Accelerator, r.Scenario.SLO = "int4", "t4-16gb", nil
 		},
@@ -152,7 +161,7 @@ func TestDerivationsAreTrue(t *testing.T) {
 	}
 	for _, name := range []string{
 		"KV cache per token", "KV cache per token beyond the windows", "weights per accelerator", "reserve", "activation peak", "average requests at once",
-		"decode step", "queue utilization", "prompts ahead", "deviation of the wait", "TPOT, mean", "batch", "TTFT, mean", "replicas", "cost per 1M input tokens", "cost per month",
+		"decode step", "queue utilization", "prompts ahead", "deviation of the wait", "TPOT, mean", "batch", "utilization with failures", "time to send it", "decode pool: batch", "prompts beside", "TTFT, mean", "replicas", "cost per 1M input tokens", "cost per month",
 		"mean rate of the day", "replica hours when autoscaled", "break-even rate", "cost per day, base and burst",
 	} {
 		if lines[name] == 0 {

@@ -42,9 +42,12 @@ func (d *derivations) firstToken(p *Plan, r replica, st state) {
 	d.add("prompts ahead", "rate × E[S²] ÷ (2 × (1 − utilization)), S the time that a prompt takes up",
 		fmt.Sprintf("%s/s × %s ms² ÷ (2 × (1 − %s))", rate, figure(q.square*1e6), figure(q.busy)), q.ahead, "s",
 		"Pollaczek–Khinchine; E[S²] is a mean over the prompts' lengths")
-	d.add("steps before its own", "decode step × (1 + share of prefill) ÷ (2 × (1 − share of prefill))",
-		fmt.Sprintf("%s × (1 + %s) ÷ (2 × (1 − %s))", step, share, share), q.boundary, "s", "gated queue: the rest of the running step, and those that carry the prompts ahead")
-	d.note("prompts behind", "share of prefill × rest of the running step and own steps but the last, at most the room in the last",
+	d.note("chance that the engine is at work", "1 − e^−batch × (1 − utilization)", "nothing decodes with the chance e^−batch", q.working, "", "Poisson batch")
+	d.note("decodes counted with the prompts ahead", "prompts ahead − rate × E[prefill work²] ÷ (2 × (1 − share of prefill))", "a difference of means over the prompts' lengths", q.counted, "s", "the share of decodes in S")
+	d.add("steps before its own", "chance × (decode step ÷ 2 + max(0, share of prefill × step − decodes counted))",
+		fmt.Sprintf("%s × (%s ÷ 2 + max(0, %s × %s − %s))", figure(q.working), step, share, secondsFigure(st.step), secondsFigure(q.counted)), q.boundary, "s",
+		"gated queue: decodes of the running step, and of those that carry the prompts ahead")
+	d.note("prompts behind", "share of prefill × (chance × rest of the running step + own steps but the last), at most the room in the last",
 		"mean over the prompts' lengths", q.behind, "s", "prompts that come later and are in its last step, which ends for all at once")
 	d.note("own prefill", "prefill work + ⌈uncached tokens ÷ (token budget − batch)⌉ × decode step", "mean over the prompts' lengths", q.ownMean, "s", "chunked prefill")
 	d.add("TTFT, mean", "own prefill + prompts ahead + steps before its own + prompts behind",

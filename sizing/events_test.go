@@ -25,13 +25,14 @@ type observed struct {
 // as long as the cost model says. It returns the requests that arrived after the
 // warm-up, in order of completion.
 type events struct {
-	situation *situation
+	situation situation
 	replica   replica
 	memory    Memory
 	rate      float64
 	clients   int
 	requests  int
 	seed      uint64
+	free      bool // prompts take no time, as in a decode pool
 }
 
 // newEvents resolves a request as Compute does.
@@ -50,7 +51,7 @@ func newEvents(t testing.TB, r Request) events {
 	m.fill(s, l)
 	x := s.warmMix(m, l)
 	m.MixSequences = mixSequences(m, l, x)
-	return events{situation: s, replica: s.newReplica(m, x), memory: m, requests: 6000, seed: 1}
+	return events{situation: *s, replica: s.newReplica(m, x), memory: m, requests: 6000, seed: 1}
 }
 
 type pending struct {
@@ -88,17 +89,20 @@ func (e events) run(t testing.TB) []observed {
 		shared := w.Prefix.Tokens / in.BlockSize
 		started++
 		live[id] = p
-		err := s.Add(&sched.Request{ID: id, Prompt: p.prompt, MaxTokens: p.output, Hash: func(i int) kv.Hash {
-			var h kv.Hash
-			owner := uint64(id) + 1<<32
-			if w.Prefix.Groups > 0 && i < shared {
-				owner = uint64(group)
+		r := &sched.Request{ID: id, Prompt: p.prompt, MaxTokens: p.output}
+		if w.Prefix.Groups > 0 {
+			r.Hash = func(i int) kv.Hash {
+				var h kv.Hash
+				owner := uint64(id) + 1<<32
+				if i < shared {
+					owner = uint64(group)
+				}
+				binary.LittleEndian.PutUint64(h[:8], owner)
+				binary.LittleEndian.PutUint64(h[8:], uint64(i))
+				return h
 			}
-			binary.LittleEndian.PutUint64(h[:8], owner)
-			binary.LittleEndian.PutUint64(h[8:], uint64(i))
-			return h
-		}})
-		if err != nil {
+		}
+		if err := s.Add(r); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -158,6 +162,9 @@ func (e events) step(b *sched.Batch) float64 {
 		if entry.Tokens == 1 && entry.Sample && !entry.Admitted {
 			decodes++
 			context += float64(entry.Start + 1)
+			continue
+		}
+		if e.free {
 			continue
 		}
 		batch.Prefill = append(batch.Prefill, cost.Prefill{Tokens: float64(entry.Tokens), Context: float64(entry.Start), Final: entry.Sample})

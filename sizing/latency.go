@@ -17,7 +17,7 @@ import (
 // (a compound Poisson sum), those that waited, and the size of the batch that
 // the request met, which other requests of its time share.
 type decoding struct {
-	floor  float64 // D, per step
+	floor  float64 // a step alone and without prompts, per step
 	mean   float64 // T
 	share  float64 // ρ
 	fade   float64 // ln ρ
@@ -36,7 +36,7 @@ func (s state) decoding(r replica) decoding {
 	noise := s.rate * s.workSquare / (idle * idle)
 	backlog := s.prompts.backlog
 	return decoding{
-		floor: s.decode.Seconds, mean: s.step, share: s.share, fade: math.Log(s.share), delay: s.delay,
+		floor: r.decodeStep(0).Seconds, mean: s.step, share: s.share, fade: math.Log(s.share), delay: s.delay,
 		noise:  noise * s.step,
 		waited: backlog.variance/(idle*idle) + noise*max(0, backlog.mean-s.share*s.step)/idle,
 		batch:  s.slope * s.slope * s.running.variance,
@@ -44,7 +44,7 @@ func (s state) decoding(r replica) decoding {
 	}
 }
 
-// beyond is what m steps take beyond their decodes.
+// beyond is what m steps take beyond their floor.
 func (d decoding) beyond(m float64) excess {
 	left := 0.0
 	if x := m * d.fade; x > -40 {

@@ -23,6 +23,10 @@ type replica struct {
 	capacity float64 // sequences at once, by cache and by max_num_seqs
 	kvBound  bool    // the cache is what limits capacity
 	batched  float64 // token budget of a step
+
+	transfer []float64    // of a replica that only prefills: seconds to send the cache, per input point
+	front    *promptQueue // of a replica that only decodes: the way to the first token
+	receive  float64      // of a replica that only decodes: mean seconds to receive a cache
 }
 
 // state is the engine at one rate, all times in seconds.
@@ -74,7 +78,7 @@ func (r replica) at(rate float64) state {
 	s := state{rate: rate / pipeline}
 	s.workMoments(r)
 	s.share = s.rate * s.workMean
-	if s.share >= 1 {
+	if s.share >= 1 || s.rate*r.receive > busiestTransfer {
 		return s
 	}
 	if !s.solveBatch(r) {
@@ -88,6 +92,9 @@ func (r replica) at(rate float64) state {
 
 // workMoments fills in the moments of the prefill work of a request.
 func (s *state) workMoments(r replica) {
+	if r.front != nil {
+		return
+	}
 	for i, w := range r.work {
 		share := r.mix.inputs[i].weight
 		s.workMean += share * w
@@ -102,8 +109,11 @@ func (s *state) solveBatch(r replica) bool {
 	capacity := r.capacity / float64(r.facts.Pipeline)
 	settled, _ := r.mix.settled(s.share)
 	next := func(batch float64) float64 {
-		if !s.load(r, batch) {
+		switch {
+		case !s.load(r, batch):
 			return math.Inf(1)
+		case r.transfer != nil:
+			return 0
 		}
 		return s.rate * ((r.mix.output-1)*s.step + s.delay*settled)
 	}
@@ -136,6 +146,10 @@ func (s *state) load(r replica, batch float64) bool {
 	s.batch = batch
 	s.decode = r.decodeStep(batch)
 	s.step = s.decode.Seconds / (1 - s.share)
+	if r.front != nil {
+		s.prompts = *r.front
+		return true
+	}
 	if !s.queuePrompts(r) {
 		return false
 	}
@@ -145,6 +159,9 @@ func (s *state) load(r replica, batch float64) bool {
 
 // decodeStep is a step of a sequence beside n others.
 func (r replica) decodeStep(n float64) cost.Step {
+	if r.transfer != nil {
+		return r.emptyStep()
+	}
 	return cost.StepTime(r.facts, r.device, r.constants, cost.Batch{Decode: []cost.Decode{{Sequences: 1 + n, Context: r.mix.context()}}})
 }
 

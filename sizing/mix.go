@@ -31,8 +31,8 @@ type requestPoint struct {
 
 // newMix reads a workload. A prompt's shared part is at most the prompt less
 // one token, which must be computed to get the first output, in whole blocks.
-// Of it the share resident is in the cache; the misses of a prefix's first use
-// vanish over a long run.
+// Of it the share resident is in the cache (prefixHits); the misses of a prefix's
+// first use vanish over a long run.
 func newMix(w profiles.Workload, blockSize int, resident float64, limit int) mix {
 	inputs, outputs := newLengths(w.Input, limit), newLengths(w.Output, limit)
 	m := mix{

@@ -14,6 +14,7 @@ type Plan struct {
 	Memory      Memory       `json:"memory"`
 	Performance *Performance `json:"performance,omitempty"`
 	Fleet       *Fleet       `json:"plan,omitempty"`
+	Pools       *Pools       `json:"pools,omitempty"` // the same load with prefill and decode apart
 	Day         *Day         `json:"day,omitempty"`
 	API         *API         `json:"api,omitempty"`
 	Derivation  []Derivation `json:"derivation"`
@@ -34,6 +35,7 @@ type Inputs struct {
 	Concurrency           int     `json:"concurrency,omitempty"`
 	Count                 int     `json:"count,omitempty"` // accelerators at hand
 	Spare                 int     `json:"spare,omitempty"` // replicas that may fail
+	TransferBandwidth     float64 `json:"transfer_bandwidth_bytes_per_s,omitempty"`
 	Workload              string  `json:"workload"`
 	InputTokens           float64 `json:"input_tokens"`  // mean
 	OutputTokens          float64 `json:"output_tokens"` // mean

@@ -16,10 +16,11 @@ import "math"
 // But prompts join at the beginning of a step and are done at its end. A step
 // lasts D and the work of all prompts that arrived during the one before, which
 // is a branching process with immigration (the gated queue with vacations, Takagi
-// 1991, §2.4). The arrival also waits for the rest of the running step's decodes
-// and those of the steps before its own, D·(1 + ρ)/(2·(1 − ρ)); and for the
-// prompts that come after it and still fit into its last step: ρ times the rest
-// of the running step and its own earlier steps.
+// 1991, §2.4). If the engine is at work, the arrival also waits for the rest of the
+// running step's decodes, D/2 on average, and for those of the steps that carry the
+// prompts ahead, ρ·T less what S counts already; and for the prompts that come after
+// it and still fit into its last step: ρ times the rest of the running step and its
+// own earlier steps.
 type promptQueue struct {
 	service, square, cube float64 // E[S], E[S²], E[S³]
 	busy                  float64 // λ·E[S]
@@ -27,6 +28,8 @@ type promptQueue struct {
 	own      []weighted // work and decodes of the prompt's own steps, per input point
 	ownMean  float64
 	ahead    float64 // E[W]
+	working  float64 // chance that the engine is at work: something decodes or waits
+	counted  float64 // decodes of full steps, in ahead
 	boundary float64 // decodes of the running step and those before its own
 	behind   float64 // work of later prompts in its last step, mean
 	chunks   float64 // sum over the prompt's steps of their work squared, mean
@@ -58,7 +61,9 @@ func (s *state) queuePrompts(r replica) bool {
 		return false
 	}
 	q.ahead = s.rate * q.square / (2 * (1 - q.busy))
-	q.boundary = d * (1 + rho) / (2 * (1 - rho))
+	q.working = 1 - math.Exp(-s.batch)*(1-q.busy)
+	q.counted = q.ahead - s.rate*s.workSquare/(2*(1-rho))
+	q.boundary = q.working * (d/2 + max(0, rho*s.step-q.counted))
 	q.ownSteps(r, s)
 	q.wait.mean = q.ahead + q.boundary + q.behind
 	q.wait.variance = q.ahead*q.ahead + s.rate*q.cube/(3*(1-q.busy)) +
@@ -68,6 +73,10 @@ func (s *state) queuePrompts(r replica) bool {
 	q.backlog = excess{
 		mean:     rho*q.first.mean - q.behind,
 		variance: s.rate*s.workSquare*q.first.mean + rho*rho*q.first.variance,
+	}
+	for i, t := range r.transfer {
+		q.own[i].value += t
+		q.first.mean += q.own[i].weight * t
 	}
 	s.prompts = q
 	return true
@@ -86,7 +95,7 @@ func (q *promptQueue) ownSteps(r replica, s *state) {
 		w, tokens := r.work[i], p.tokens-p.cached
 		steps := math.Ceil(tokens / budget)
 		perToken := w / tokens
-		later := rho * (running/2 + (steps-1)*(d+perToken*budget))
+		later := rho * (q.working*running/2 + (steps-1)*(d+perToken*budget))
 		q.behind += p.weight * min(later, perToken*(steps*budget-tokens))
 		own := w + d*steps
 		q.own[i] = weighted{p.weight, own}
@@ -99,11 +108,25 @@ func (q *promptQueue) ownSteps(r replica, s *state) {
 // ttft is the mean time to first token.
 func (s state) ttft() float64 { return s.prompts.first.mean }
 
-// ttftBelow is the share of requests whose first token takes at most t.
+// ttftBelow is the share of requests whose first token takes at most t. Prompts
+// between two points are spread evenly over the times between them, lest the
+// distribution have steps where there are none.
 func (s state) ttftBelow(t float64) float64 {
-	sum := 0.0
-	for _, own := range s.prompts.own {
-		sum += own.weight * s.prompts.wait.below(t-own.value)
+	own, sum := s.prompts.own, 0.0
+	low := own[0].value
+	atLow := s.prompts.wait.below(t - low)
+	for i, p := range own {
+		high := own[min(i+1, len(own)-1)].value
+		high = (p.value + high) / 2
+		if t < high {
+			if high > low && t > low {
+				sum += p.weight * (t - low) / (high - low) * (atLow + s.prompts.wait.below(0)) / 2
+			}
+			break
+		}
+		atHigh := s.prompts.wait.below(t - high)
+		sum += p.weight * (atLow + atHigh) / 2
+		low, atLow = high, atHigh
 	}
 	return sum
 }

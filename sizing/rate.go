@@ -1,11 +1,36 @@
 package sizing
 
-import "math"
+import (
+	"math"
+
+	"github.com/llmctl/llmctl/profiles"
+)
 
 // limits is the objective that a rate must meet; a zero bound does not apply.
 type limits struct {
 	ttft, tpot, e2e float64
 	quantile        float64
+	each            []limits // of several objectives, each with its own quantile; the fields above are the strictest
+}
+
+// mostCertain is the largest quantile: a share of all requests can not be promised
+// for a random queue.
+const mostCertain = 0.9999
+
+// ownLimits is one objective.
+func ownLimits(o profiles.SLO) limits {
+	return limits{
+		ttft: stricter(o.TTFT.Seconds(), o.TTFO), tpot: o.TPOT.Seconds(), e2e: o.E2E.Seconds(),
+		quantile: min(o.Target(), mostCertain),
+	}
+}
+
+// objectives are the limits one by one.
+func (l limits) objectives() []limits {
+	if len(l.each) > 0 {
+		return l.each
+	}
+	return []limits{l}
 }
 
 // What bounds a replica by its capacity.
@@ -17,6 +42,8 @@ const (
 // stops names the first thing that a state violates, "" when it is fine.
 func (l limits) stops(r replica, s state) string {
 	switch {
+	case !s.stable && s.rate*r.receive > busiestTransfer:
+		return "transfer of caches"
 	case !s.stable && s.batch <= r.capacity/float64(r.facts.Pipeline):
 		return "prefill throughput"
 	case !s.stable || s.full:
@@ -24,12 +51,16 @@ func (l limits) stops(r replica, s state) string {
 			return boundByCache
 		}
 		return boundBySequences
-	case l.tpot > 0 && s.decoding(r).tpotBelow(r.mix.later, l.tpot) < l.quantile:
-		return "TPOT objective"
-	case l.ttft > 0 && s.ttftBelow(l.ttft) < l.quantile:
-		return "TTFT objective"
-	case l.e2e > 0 && s.latency(r).below(l.e2e) < l.quantile:
-		return "E2E objective"
+	}
+	for _, o := range l.objectives() {
+		switch {
+		case o.tpot > 0 && s.decoding(r).tpotBelow(r.mix.later, o.tpot) < o.quantile:
+			return "TPOT objective"
+		case o.ttft > 0 && s.ttftBelow(o.ttft) < o.quantile:
+			return "TTFT objective"
+		case o.e2e > 0 && s.latency(r).below(o.e2e) < o.quantile:
+			return "E2E objective"
+		}
 	}
 	return ""
 }

@@ -142,20 +142,22 @@ func (s *situation) judge(p *Plan, r replica, l load, maxRate float64) bool {
 // missed words the bounds that a state does not hold.
 func (l limits) missed(r replica, st state) string {
 	text := ""
-	for _, c := range []struct {
-		name  string
-		bound float64
-		got   func() float64
-	}{
-		{"TTFT", l.ttft, func() float64 { return st.ttftQuantile(l.quantile) }},
-		{"TPOT", l.tpot, func() float64 { return st.tpotQuantile(r, l.quantile) }},
-		{"E2E", l.e2e, func() float64 { return st.latency(r).quantile(l.quantile) }},
-	} {
-		if c.bound == 0 {
-			continue
-		}
-		if got := c.got(); got > c.bound {
-			text += fmt.Sprintf("; %s p%g is %s against %s", c.name, l.quantile*100, units.Seconds(got), units.Seconds(c.bound))
+	for _, o := range l.objectives() {
+		for _, c := range []struct {
+			name  string
+			bound float64
+			got   func() float64
+		}{
+			{"TTFT", o.ttft, func() float64 { return st.ttftQuantile(o.quantile) }},
+			{"TPOT", o.tpot, func() float64 { return st.tpotQuantile(r, o.quantile) }},
+			{"E2E", o.e2e, func() float64 { return st.latency(r).quantile(o.quantile) }},
+		} {
+			if c.bound == 0 {
+				continue
+			}
+			if got := c.got(); got > c.bound {
+				text += fmt.Sprintf("; %s p%g is %s against %s", c.name, o.quantile*100, units.Seconds(got), units.Seconds(c.bound))
+			}
 		}
 	}
 	return text

@@ -36,6 +36,8 @@ type Request struct {
 	TargetUtilization    float64 // 0..1
 	Count                int     // accelerators at hand; as many as it takes when 0
 	Spare                int     // replicas that may fail while the load is still carried
+	Disaggregate         bool    // size prefill and decode pools too
+	TransferBandwidth    float64 // bytes per second and accelerator, for the caches between them
 
 	LoadProfile profiles.LoadProfile // the load over a day; without one the load is steady
 	APIPrice    profiles.APIPrice    // to compare with
@@ -43,19 +45,21 @@ type Request struct {
 
 // situation is a request with every default filled in and every name loaded.
 type situation struct {
-	model    *profiles.Model
-	device   *profiles.Accelerator
-	engine   *profiles.Engine
-	workload profiles.Workload
-	format   shape.Format
-	kv       shape.DType
-	limits   limits
-	now      state // at the planned load
-	sloGiven bool
-	lenGiven bool
-	kvGiven  int64
-	profile  profiles.LoadProfile
-	api      profiles.APIPrice
+	model     *profiles.Model
+	device    *profiles.Accelerator
+	engine    *profiles.Engine
+	workload  profiles.Workload
+	format    shape.Format
+	kv        shape.DType
+	limits    limits
+	now       state // at the planned load
+	split     pools
+	sloGiven  bool
+	lenGiven  bool
+	kvGiven   int64
+	bandwidth float64 // between pools; 0 when there are none
+	profile   profiles.LoadProfile
+	api       profiles.APIPrice
 
 	inputs      Inputs
 	assumptions []Assumption
@@ -79,7 +83,7 @@ func resolve(r Request) (*situation, error) {
 		return nil, err
 	}
 	for _, step := range []func(Request) error{
-		s.resolveHardware, s.resolveParallel, s.resolveFormats, s.resolveLimits, s.resolveWorkload, s.resolveReplicas, s.resolveSLO, s.resolvePrice, s.resolveMoney,
+		s.resolveHardware, s.resolveParallel, s.resolveFormats, s.resolveLimits, s.resolveWorkload, s.resolveReplicas, s.resolvePools, s.resolveSLO, s.resolvePrice, s.resolveMoney,
 	} {
 		if err := step(r); err != nil {
 			return nil, err
@@ -254,8 +258,10 @@ func describeDefault(name string) string {
 	return name
 }
 
-// resolveSLO takes the strictest bound of each clause. Classes are not told
-// apart, since a workload does not say how their requests differ.
+// resolveSLO reads the objectives. Classes are not told apart, since a workload
+// does not say how their requests differ: all requests hold the objective of each
+// class, at its own attainment. The strictest bound of each clause, at the
+// strictest attainment, is what is shown.
 func (s *situation) resolveSLO(r Request) error {
 	slos := r.Scenario.SLO
 	s.sloGiven = len(slos) > 0
@@ -271,16 +277,19 @@ func (s *situation) resolveSLO(r Request) error {
 		l.ttft, l.tpot, l.e2e = stricter(l.ttft, slo.TTFT), stricter(l.tpot, slo.TPOT), stricter(l.e2e, slo.E2E)
 		l.ttft = stricter(l.ttft, slo.TTFO)
 		l.quantile = max(l.quantile, slo.Target())
+		l.each = append(l.each, ownLimits(slo))
 		unsaid = unsaid || slo.Attainment == 0
 		if slo.Class != "" {
-			s.warn("slo-class", "the SLO of class %s is applied to all requests", slo.Class)
+			s.warn("slo-class", "the SLO of class %s is applied to all requests: classes share one queue, and a workload does not say how their lengths differ", slo.Class)
 		}
 	}
 	if unsaid && l.quantile == profiles.DefaultAttainment {
 		s.assume("SLO attainment", fmt.Sprintf("attainment=%g", l.quantile), "--slo")
 	}
-	// A share of all requests can not be promised for a random queue.
-	l.quantile = min(l.quantile, 0.9999)
+	l.quantile = min(l.quantile, mostCertain)
+	if len(l.each) < 2 {
+		l.each = nil
+	}
 	s.limits = l
 	s.inputs.SLO = SLO{TTFT: l.ttft, TPOT: l.tpot, E2E: l.e2e, Attainment: l.quantile, Given: s.sloGiven}
 	return nil

@@ -3,6 +3,7 @@ package sizing
 import (
 	"context"
 	"fmt"
+	"math"
 )
 
 // outcome is what became of one job.
@@ -165,7 +166,7 @@ func (x *explorer) tryLimits(s situation, l layout, at Configuration, seen memo)
 	m := s.plannedMemory()
 	s.fitLength(&m, l)
 	m.fill(&s, l)
-	key := mixKey{s.resident(m, l), s.inputs.MaxModelLen}
+	key := mixKey{math.Round(s.resident(m, l)*1000) / 1000, s.inputs.MaxModelLen} // near enough to be shared
 	mixed, ok := seen.mixes[key]
 	if !ok {
 		mixed = newMix(s.workload, s.inputs.BlockSize, key.resident, key.limit)

@@ -20,6 +20,7 @@ func newSize(s *iostreams.IO) *cobra.Command {
 		explain       bool
 		money         moneyFlags
 		search        searchFlags
+		fleet         fleetFlags
 	)
 	cmd := &cobra.Command{
 		Use:   "size",
@@ -53,6 +54,9 @@ plan that meets the objective, and for those that are better in latency.`,
 					return usagef("--kv-cache-memory: %w", err)
 				}
 			}
+			if err := fleet.apply(cmd, &request); err != nil {
+				return err
+			}
 			if err := money.apply(cmd, &request); err != nil {
 				return err
 			}
@@ -82,6 +86,7 @@ plan that meets the objective, and for those that are better in latency.`,
 	output.add(cmd, "csv", "markdown")
 	money.add(cmd)
 	search.add(cmd)
+	fleet.add(cmd, &request)
 	flags := cmd.Flags()
 	flags.StringVar(&request.WeightDType, "weight-dtype", "", "weight format: bf16, fp16, fp8, int8, int4, awq, gptq, … (default: the model's own)")
 	flags.StringVar(&request.KVDType, "kv-dtype", "", "KV cache format: bf16, fp16, fp32 or fp8 (default: that of the activations)")
