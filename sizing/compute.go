@@ -132,6 +132,7 @@ func (s *situation) plan(p *Plan, l layout, m mix) {
 		p.Reasons = append(p.Reasons, fmt.Sprintf("one request at a time is already too much: %s", bound))
 		return
 	}
+	s.warnTight(r)
 	load := planLoad(r, s.inputs, rate)
 	if !s.judge(p, r, load, rate) {
 		return

@@ -18,7 +18,7 @@ type replica struct {
 	device    *profiles.Accelerator
 	constants cost.Constants
 	mix       mix
-	work      []float64 // prefill work per input point
+	prompts   []prompt // one per input point
 
 	capacity float64 // sequences at once, by cache and by max_num_seqs
 	kvBound  bool    // the cache is what limits capacity
@@ -63,17 +63,25 @@ type state struct {
 // the 99th percentile of a normal distribution.
 var spread = mathext.NormalQuantile(0.99)
 
+// prompt is the part of prompts that is computed, in tokens and seconds.
+type prompt struct{ weight, tokens, work, perToken float64 }
+
 // newReplica computes what the uncached part of each prompt adds to steps.
 func newReplica(r replica) replica {
-	r.work = make([]float64, len(r.mix.inputs))
+	r.prompts = make([]prompt, len(r.mix.inputs))
 	for i, p := range r.mix.inputs {
-		r.work[i] = cost.Marginal(r.facts, r.device, r.constants, cost.Prefill{Tokens: p.tokens - p.cached, Context: p.cached, Final: true})
+		tokens := p.tokens - p.cached
+		work := cost.Marginal(r.facts, r.device, r.constants, cost.Prefill{Tokens: tokens, Context: p.cached, Final: true})
+		r.prompts[i] = prompt{p.weight, tokens, work, work / tokens}
 	}
 	return r
 }
 
 // at computes the state at a rate of requests per second.
-func (r replica) at(rate float64) state {
+func (r replica) at(rate float64) state { return r.above(rate, 0) }
+
+// above is at, when the batch is known to be at least as large.
+func (r replica) above(rate, batch float64) state {
 	pipeline := float64(r.facts.Pipeline)
 	s := state{rate: rate / pipeline}
 	s.workMoments(r)
@@ -81,7 +89,7 @@ func (r replica) at(rate float64) state {
 	if s.share >= 1 || s.rate*r.receive > busiestTransfer {
 		return s
 	}
-	if !s.solveBatch(r) {
+	if !s.solveBatch(r, batch) {
 		return s
 	}
 	s.stable = true
@@ -95,17 +103,16 @@ func (s *state) workMoments(r replica) {
 	if r.front != nil {
 		return
 	}
-	for i, w := range r.work {
-		share := r.mix.inputs[i].weight
-		s.workMean += share * w
-		s.workSquare += share * w * w
+	for _, p := range r.prompts {
+		s.workMean += p.weight * p.work
+		s.workSquare += p.weight * p.work * p.work
 	}
 }
 
 // solveBatch finds the smallest batch that Little's law gives back, and reports
-// whether there is one within the capacity. Iteration grows towards it; Aitken's
+// whether there is one within the capacity. Iteration from a smaller one grows towards it; Aitken's
 // extrapolation makes it quick, and is not used once it would go too far.
-func (s *state) solveBatch(r replica) bool {
+func (s *state) solveBatch(r replica, batch float64) bool {
 	capacity := r.capacity / float64(r.facts.Pipeline)
 	settled, _ := r.mix.settled(s.share)
 	next := func(batch float64) float64 {
@@ -117,10 +124,10 @@ func (s *state) solveBatch(r replica) bool {
 		}
 		return s.rate * ((r.mix.output-1)*s.step + s.delay*settled)
 	}
-	batch, extrapolate := 0.0, true
+	extrapolate := true
 	for range 10_000 {
 		one := next(batch)
-		if one-batch < 1e-9*max(1, one) {
+		if one-batch < 1e-8*max(1, one) {
 			return true
 		}
 		two := next(one)

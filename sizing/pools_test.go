@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/llmctl/llmctl/profiles"
 )
@@ -99,6 +100,18 @@ func TestPools(t *testing.T) {
 	}
 	if none := mustCompute(t, scenario(nil)); none.Pools != nil {
 		t.Error("pools that nobody asked for")
+	}
+}
+
+func TestTightObjective(t *testing.T) {
+	bound := func(ms int) *Plan {
+		return mustCompute(t, scenario(func(r *Request) { r.Scenario.SLO = []profiles.SLO{{TTFT: time.Duration(ms) * time.Millisecond}} }))
+	}
+	if alone := bound(10_000); hasWarning(alone, "tight-slo") {
+		t.Error("ten seconds are not tight")
+	}
+	if p := bound(280); p.Feasible && !hasWarning(p, "tight-slo") || !p.Feasible {
+		t.Errorf("feasible %v, %v %v", p.Feasible, p.Warnings, p.Reasons)
 	}
 }
 

@@ -46,15 +46,19 @@ func (r replica) budget(s state) float64 { return max(1, r.batched-s.batch) }
 func (s *state) queuePrompts(r replica) bool {
 	budget, d, rho := r.budget(*s), s.decode.Seconds, s.share
 	q := promptQueue{own: s.prompts.own}
-	for i, p := range r.mix.inputs {
-		w, tokens := r.work[i], p.tokens-p.cached
-		occupied := w + d*tokens/budget
+	share := d / budget // of a token in the decodes of its step
+	for _, p := range r.prompts {
+		occupied := p.work + share*p.tokens
 		q.service += p.weight * occupied
 		q.square += p.weight * occupied * occupied
 		q.cube += p.weight * occupied * occupied * occupied
-		whole := math.Floor(tokens / budget)
-		last := tokens - whole*budget
-		q.chunks += p.weight * (w / tokens) * (w / tokens) * (whole*budget*budget + last*last)
+		chunks := p.work * p.work
+		if p.tokens > budget {
+			whole := math.Floor(p.tokens / budget)
+			last := p.tokens - whole*budget
+			chunks = p.perToken * p.perToken * (whole*budget*budget + last*last)
+		}
+		q.chunks += p.weight * chunks
 	}
 	if q.busy = s.rate * q.service; q.busy >= 1 {
 		s.prompts = q
@@ -87,17 +91,18 @@ func (s *state) queuePrompts(r replica) bool {
 func (q *promptQueue) ownSteps(r replica, s *state) {
 	budget, d, rho := r.budget(*s), s.decode.Seconds, s.share
 	if q.own == nil {
-		q.own = make([]weighted, len(r.mix.inputs))
+		q.own = make([]weighted, len(r.prompts))
 	}
 	running := s.step + s.rate*q.chunks/(1-rho*rho)
 	square := 0.0
-	for i, p := range r.mix.inputs {
-		w, tokens := r.work[i], p.tokens-p.cached
-		steps := math.Ceil(tokens / budget)
-		perToken := w / tokens
-		later := rho * (q.working*running/2 + (steps-1)*(d+perToken*budget))
-		q.behind += p.weight * min(later, perToken*(steps*budget-tokens))
-		own := w + d*steps
+	for i, p := range r.prompts {
+		steps := 1.0
+		if p.tokens > budget {
+			steps = math.Ceil(p.tokens / budget)
+		}
+		later := rho * (q.working*running/2 + (steps-1)*(d+p.perToken*budget))
+		q.behind += p.weight * min(later, p.perToken*(steps*budget-p.tokens))
+		own := p.work + d*steps
 		q.own[i] = weighted{p.weight, own}
 		q.ownMean += p.weight * own
 		square += p.weight * own * own

@@ -95,17 +95,21 @@ func (l limits) search(r replica, precision float64) (rate float64, bound string
 		return high, "nothing"
 	}
 	low := max(idleRate, high/2)
+	batch := idle.batch
 	for low > idleRate {
-		stop := l.stops(r, r.at(low))
+		s := r.above(low, batch)
+		stop := l.stops(r, s)
 		if stop == "" {
+			batch = s.batch
 			break
 		}
 		high, bound, low = low, stop, max(idleRate, low/4)
 	}
 	for high-low > precision*high {
 		middle := math.Sqrt(low * high)
-		if stop := l.stops(r, r.at(middle)); stop == "" {
-			low = middle
+		s := r.above(middle, batch)
+		if stop := l.stops(r, s); stop == "" {
+			low, batch = middle, s.batch
 		} else {
 			high, bound = middle, stop
 		}

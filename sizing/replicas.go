@@ -162,3 +162,26 @@ func (l limits) missed(r replica, st state) string {
 	}
 	return text
 }
+
+// warnTight says when a lone request leaves hardly any of a bound to the load: the
+// replicas then depend on the last few percent of a forecast.
+func (s *situation) warnTight(r replica) {
+	idle, l := r.at(idleRate), s.limits
+	for _, c := range []struct {
+		name  string
+		bound float64
+		alone func() float64
+	}{
+		{"TTFT", l.ttft, func() float64 { return idle.ttftQuantile(l.quantile) }},
+		{"TPOT", l.tpot, func() float64 { return idle.tpotQuantile(r, l.quantile) }},
+		{"E2E", l.e2e, func() float64 { return idle.latency(r).quantile(l.quantile) }},
+	} {
+		if c.bound == 0 {
+			continue
+		}
+		if alone := c.alone(); alone > 0.9*c.bound {
+			s.warn("tight-slo", "%s p%g is %s for requests that meet no others, against %s: the number of replicas depends on the last few percent of the forecast",
+				c.name, l.quantile*100, units.Seconds(alone), units.Seconds(c.bound))
+		}
+	}
+}
