@@ -68,6 +68,10 @@ golden: ## rewrite the golden files after a change that is meant
 bench-micro: ## run the benchmarks beside the hot paths
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
+.PHONY: bench-size
+bench-size: ## measure a plan, and a search of 10,000 configurations (bar: 2 s on 2 cores)
+	$(GO) test -run '^$$' -bench 'Compute|Explore' -benchtime 3x ./sizing
+
 # The official OpenAI client, for the integration tier.
 bin/python/bin/python:
 	python3 -m venv bin/python

@@ -3,6 +3,8 @@ package reports
 import (
 	"fmt"
 	"io"
+	"math"
+	"strconv"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -19,7 +21,7 @@ const planWidth = 80
 func WritePlan(w io.Writer, p *sizing.Plan, explain bool) error {
 	var b strings.Builder
 	writeAnswer(&b, p)
-	sections := []func(*strings.Builder, *sizing.Plan){writeMemory, writePerformance, writePools, writeAssumptions, writePlanWarnings}
+	sections := []func(*strings.Builder, *sizing.Plan){writeDay, writeAPI, writeMemory, writePerformance, writePools, writeAssumptions, writePlanWarnings}
 	if explain {
 		sections = append(sections, writeDerivation)
 	}
@@ -58,10 +60,7 @@ func writeAnswer(b *strings.Builder, p *sizing.Plan) {
 		paragraph(b, "  ", fmt.Sprintf("%s may fail: the other %s then run at %.0f%%",
 			units.Count(int64(f.Spare)), units.Count(int64(f.Needed)), f.UtilizationWithFailures*100))
 	}
-	if f.USDPerHour > 0 {
-		paragraph(b, "  ", fmt.Sprintf("$%s per hour, $%s per 1M output tokens, $%s per 1M tokens in and out",
-			money(f.USDPerHour), money(f.USDPer1MOut), money(f.USDPer1M)))
-	}
+	writeBill(b, p)
 }
 
 // writeAlternatives writes the commands of the smallest changes, to be copied.
@@ -234,10 +233,14 @@ func quantity(v float64, unit string) string {
 // further lines indented as far as the first.
 func paragraph(b *strings.Builder, prefix, text string) {
 	indent := ansi.StringWidth(prefix)
-	// A flag or a name is not broken at its hyphens.
-	const hyphen, unbroken = "-", "\u2011"
-	wrapped := ansi.Wrap(strings.ReplaceAll(text, hyphen, unbroken), planWidth-indent, " ")
-	for i, line := range strings.Split(strings.ReplaceAll(wrapped, unbroken, hyphen), "\n") {
+	var lines []string
+	for _, line := range wrap(text, planWidth-indent) {
+		if ansi.StringWidth(line) > planWidth-indent { // a word that is wider, such as a path
+			line = ansi.Wrap(line, planWidth-indent, "/")
+		}
+		lines = append(lines, strings.Split(line, "\n")...)
+	}
+	for i, line := range lines {
 		if i > 0 {
 			prefix = strings.Repeat(" ", indent)
 		}
@@ -255,6 +258,8 @@ func money(v float64) string {
 		return units.Count(int64(v + 0.5))
 	case v >= 1:
 		return fmt.Sprintf("%.2f", v)
+	case v > 0 && v < 1e-4: // %g would write an exponent
+		return strconv.FormatFloat(v, 'f', 2-int(math.Floor(math.Log10(v))), 64)
 	}
 	return fmt.Sprintf("%.3g", v)
 }

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,15 +13,18 @@ import (
 )
 
 // planSection is the part of docs/results.md about plans.
-func planSection(t *testing.T) string {
+func planSection(t *testing.T) string { return schemaSection(t, sizing.Schema) }
+
+// schemaSection is the part of docs/results.md about one kind of document.
+func schemaSection(t *testing.T, schema string) string {
 	t.Helper()
 	text, err := os.ReadFile("../docs/results.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, ok := strings.Cut(string(text), "## `"+sizing.Schema+"`")
+	_, section, ok := strings.Cut(string(text), "## `"+schema+"`")
 	if !ok {
-		t.Fatalf("docs/results.md has no section %s", sizing.Schema)
+		t.Fatalf("docs/results.md has no section %s", schema)
 	}
 	section, _, _ = strings.Cut(section, "\n## ")
 	return section
@@ -40,6 +44,27 @@ func TestPlanIsDocumented(t *testing.T) {
 	for key := range keys {
 		if !documented[key] {
 			t.Errorf("docs/results.md does not mention %s", key)
+		}
+	}
+}
+
+// Every key that a search can hold, and every code of its rejections.
+func TestSearchIsDocumented(t *testing.T) {
+	section := schemaSection(t, sizing.SearchSchema)
+	keys := map[string]bool{}
+	keysOf(reflect.TypeFor[sizing.Search](), keys)
+	if !keys["ttft_p99_s"] || !keys["quality_not_judged"] || !keys["max_num_batched_tokens"] || !keys["configurations"] {
+		t.Fatalf("the walk over the types misses some: %v", keys)
+	}
+	words := regexp.MustCompile(`[a-z0-9_]+`).FindAllString(section, -1)
+	for key := range keys {
+		if !slices.Contains(words, key) {
+			t.Errorf("docs/results.md does not mention %s", key)
+		}
+	}
+	for code := range rejectionWords {
+		if !strings.Contains(section, "`"+code+"`") {
+			t.Errorf("docs/results.md does not mention the rejection %s", code)
 		}
 	}
 }

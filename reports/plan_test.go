@@ -13,6 +13,11 @@ import (
 
 func TestWritePlan(t *testing.T) {
 	load := profiles.Workload{Arrival: profiles.Arrival{Process: profiles.Poisson, RatePerS: 200}}
+	many := profiles.Workload{Arrival: profiles.Arrival{Process: profiles.Poisson, RatePerS: 200_000}}
+	office, err := profiles.LoadLoadProfile("office")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, tc := range []struct {
 		name    string
 		request sizing.Request
@@ -25,6 +30,10 @@ func TestWritePlan(t *testing.T) {
 		{"plan_infeasible", sizing.Request{Scenario: profiles.Scenario{Model: "llama-3.1-405b", Workload: load}}, false},
 		{"plan_given_pool", sizing.Request{Scenario: profiles.Scenario{Model: "gemma-3-27b"}, KVCacheMemory: 10 << 30, MaxModelLen: 8192}, false},
 		{"plan_near_edge", sizing.Request{Scenario: profiles.Scenario{Model: "kimi-dev-72b", Engine: "vllm@0.21", Parallel: profiles.Parallel{Tensor: 2}}, GPUMemoryUtilization: 0.97}, false},
+		{"plan_day", sizing.Request{Scenario: profiles.Scenario{Model: "llama-3.1-8b", Workload: load}, LoadProfile: office,
+			APIPrice: profiles.APIPrice{In: 0.2, Cached: 0.1, Out: 0.8}}, false},
+		{"plan_day_many", sizing.Request{Scenario: profiles.Scenario{Model: "llama-3.1-8b", Workload: many}, LoadProfile: office,
+			APIPrice: profiles.APIPrice{In: 0.000004, Cached: 0.000002, Out: 0.000016}}, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			plan, err := sizing.Compute(tc.request)

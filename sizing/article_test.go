@@ -42,7 +42,7 @@ func TestDerivationsOfTheArticle(t *testing.T) {
 		{"weights per accelerator", []string{"÷ 1"}, 16e9, 0.01, "2 B per linear weight"},
 		{"KV pool per accelerator", []string{"79.19 GiB × 0.9"}, 57.5e9, 0.05, ""},
 		{"longest requests at once", []string{"÷ 256"}, 115, 0.07, ""},
-		{"cost per hour", []string{"1 × 1 × $2.50"}, 2.50, 0, "given"},
+		{"cost per hour", []string{"1 × $2.50"}, 2.50, 0, "given"},
 	} {
 		d := derived(t, p, tc.name)
 		for _, number := range tc.numbers {

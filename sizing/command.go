@@ -58,6 +58,10 @@ func (r Request) Args() []string {
 		args = append(args, "--disaggregate")
 	}
 	number("--transfer-bandwidth", r.TransferBandwidth)
+	text("--load-profile", r.LoadProfile.String())
+	if r.APIPrice.Said() {
+		text("--api-price", r.APIPrice.String())
+	}
 	text("--calibration", r.CalibrationFile)
 	return args
 }

@@ -20,7 +20,7 @@ func leaves(v reflect.Value, path string, f func(path string, field reflect.Valu
 	for i := range v.NumField() {
 		name := strings.TrimPrefix(path+"."+v.Type().Field(i).Name, ".")
 		field := v.Field(i)
-		whole := field.Type() == reflect.TypeFor[profiles.Distribution]() || field.Type() == reflect.TypeFor[profiles.Prefix]()
+		whole := field.Type() == reflect.TypeFor[profiles.Distribution]() || field.Type() == reflect.TypeFor[profiles.LoadProfile]() || field.Type() == reflect.TypeFor[profiles.Prefix]()
 		if field.Kind() == reflect.Struct && !whole && field.Type().PkgPath() != "time" {
 			leaves(field, name, f)
 			continue
@@ -44,6 +44,8 @@ func TestArgsCoverTheRequest(t *testing.T) {
 			field.Set(reflect.ValueOf(profiles.Distribution{Kind: profiles.Fixed, Mean: 7}))
 		case profiles.Prefix:
 			field.Set(reflect.ValueOf(profiles.Prefix{Groups: 2, Tokens: 64}))
+		case profiles.LoadProfile:
+			field.Set(reflect.ValueOf(profiles.LoadProfile{Name: "given", Hours: []float64{1, 0.5}}))
 		case []profiles.SLO:
 			field.Set(reflect.ValueOf([]profiles.SLO{{TTFT: 1}}))
 		default:

@@ -73,13 +73,17 @@ func (s *situation) fitLength(m *Memory, l layout) {
 // warmMix reads the workload with the share of its prefixes that requests find in
 // the cache.
 func (s *situation) warmMix(m Memory, l layout) mix {
+	return newMix(s.workload, s.inputs.BlockSize, s.resident(m, l), s.inputs.MaxModelLen)
+}
+
+// resident is that share.
+func (s *situation) resident(m Memory, l layout) float64 {
 	w := s.workload
-	resident := 1.0
-	if w.Prefix.Groups > 0 && m.KVCacheBlocks > 0 {
-		tokens := newLengths(w.Input, s.inputs.MaxModelLen).mean() + newLengths(w.Output, s.inputs.MaxModelLen).mean()
-		resident = prefixHits(w.Prefix, float64(m.KVCacheBlocks), l.average(tokens), l.prefix(float64(w.Prefix.Tokens)))
+	if w.Prefix.Groups == 0 {
+		return 1
 	}
-	return newMix(w, s.inputs.BlockSize, resident, s.inputs.MaxModelLen)
+	tokens := newLengths(w.Input, s.inputs.MaxModelLen).mean() + newLengths(w.Output, s.inputs.MaxModelLen).mean()
+	return prefixHits(w.Prefix, float64(m.KVCacheBlocks), l.average(tokens), l.prefix(float64(w.Prefix.Tokens)))
 }
 
 // mixSequences is how many decoding sequences of the workload one pool holds on
@@ -149,6 +153,7 @@ func (s *situation) plan(p *Plan, l layout, m mix) {
 	p.Performance = performance(r, load, rate, bound)
 	p.Fleet = load.fleet(s.inputs, m, rate)
 	s.disaggregate(p, r, load)
+	s.compareMoney(p, load, m)
 }
 
 // relaxed drops those bounds of a default objective that a lone request

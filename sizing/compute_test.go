@@ -206,19 +206,6 @@ func TestHeadline(t *testing.T) {
 	}
 }
 
-func TestTokenCostOfTheArticle(t *testing.T) {
-	full := TokenCost(2.50, 2500)
-	if math.Abs(full-0.2778) > 0.0001 {
-		t.Errorf("$%v per 1M tokens, want $0.28", full)
-	}
-	if tenth := TokenCost(2.50, 250); math.Abs(tenth/full-10) > 1e-9 {
-		t.Errorf("at a tenth of the load a token costs %v times as much", tenth/full)
-	}
-	if TokenCost(2.50, 0) != 0 {
-		t.Error("no tokens have no price")
-	}
-}
-
 // TestEachClassHasItsAttainment: a loose share of one class does not become the
 // strict share of another.
 func TestEachClassHasItsAttainment(t *testing.T) {

@@ -45,7 +45,9 @@ func derive(s *situation, p *Plan, l layout, m mix) []Derivation {
 		d.quantiles(p, st.closed)
 		d.throughput(p, r)
 		d.largest(p)
-		d.fleet(p, r)
+		d.replicas(p, r)
+		d.load(p)
+		d.money(s, p, m)
 		d.pools(s, p)
 	}
 	d.name()

@@ -50,6 +50,8 @@ var derivedKeys = map[string]string{
 	"replicas that carry the load":      "plan.needed_replicas",
 	"utilization with failures":         "plan.utilization_with_failures",
 	"rate of the fleet":                 "plan.rps",
+	"cost per month":                    "plan.usd_per_month",
+	"cost per request":                  "plan.usd_per_request",
 	"cost per hour":                     "plan.usd_per_hour",
 	"cost per 1M input tokens":          "plan.usd_per_1m_input_tokens",
 	"cost per 1M output tokens":         "plan.usd_per_1m_output_tokens",

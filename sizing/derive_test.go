@@ -2,6 +2,7 @@ package sizing
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -129,6 +130,15 @@ func TestDerivationsAreTrue(t *testing.T) {
 		"small steps":  func(r *Request) { r.MaxNumBatchedTokens = 512 },
 		"blocks of 64": func(r *Request) { r.BlockSize = 64 },
 		"no sharing":   func(r *Request) { r.Scenario.Workload.Input = fixed(1500) },
+		"office and API": func(r *Request) {
+			r.Scenario.Workload.Arrival, r.LoadProfile = rps(200), profile(t, "office")
+			r.APIPrice = profiles.APIPrice{In: 0.15, Cached: 0.075, Out: 0.6}
+		},
+		"rates and a cheap API": func(r *Request) {
+			r.LoadProfile = profiles.LoadProfile{Name: "given", Rates: true, Hours: slices.Repeat([]float64{0.123456, 17.3, 99.9}, 8)}
+			r.APIPrice = profiles.APIPrice{In: 0.0123, Out: 0.0456789}
+		},
+		"day without a price": func(r *Request) { r.Scenario.Accelerator, r.LoadProfile = "a100-pcie-80gb", profile(t, "evening") },
 		"odd numbers": func(r *Request) {
 			r.GPUMemoryUtilization, r.TargetUtilization, r.Scenario.Price.USDPerAcceleratorHour = 0.8765432, 0.7654321, 1.2345678
 		},
@@ -169,7 +179,8 @@ func TestDerivationsAreTrue(t *testing.T) {
 	}
 	for _, name := range []string{
 		"KV cache per token", "KV cache per token beyond the windows", "weights per accelerator", "reserve", "activation peak", "average requests at once",
-		"decode step", "queue utilization", "prompts ahead", "deviation of the wait", "TPOT, mean", "batch", "utilization with failures", "time to send it", "decode pool: batch", "prompts beside", "TTFT, mean", "replicas", "cost per 1M input tokens",
+		"decode step", "queue utilization", "prompts ahead", "deviation of the wait", "TPOT, mean", "batch", "utilization with failures", "time to send it", "decode pool: batch", "prompts beside", "TTFT, mean", "replicas", "cost per 1M input tokens", "cost per month",
+		"mean rate of the day", "replica hours when autoscaled", "break-even rate", "cost per day, base and burst",
 	} {
 		if lines[name] == 0 {
 			t.Errorf("no plan derives %s", name)

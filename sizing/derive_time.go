@@ -74,27 +74,3 @@ func (d *derivations) largest(p *Plan) {
 	d.note("largest rate per replica", "largest rate at which every clause holds at the attainment",
 		"bisection; stopped by: "+p.Performance.Bound, p.Performance.MaxRPS, "requests/s", "SLO")
 }
-
-// fleet explains replicas and money.
-func (d *derivations) fleet(p *Plan, r replica) {
-	f, in := p.Fleet, p.Inputs
-	d.replicas(p, r)
-	d.load(p)
-	if f.USDPerHour == 0 {
-		return
-	}
-	d.add("cost per hour", "replicas × accelerators × price",
-		fmt.Sprintf("%d × %d × %s", f.Replicas, f.Accelerators/f.Replicas, dollars(in.USDPerAcceleratorHour)), f.USDPerHour, "$/h", in.PriceSource)
-	for _, c := range []struct {
-		name   string
-		tokens float64 // per request
-		cost   float64
-	}{
-		{"input tokens", in.InputTokens, f.USDPer1MIn}, {"output tokens", in.OutputTokens, f.USDPer1MOut},
-		{"tokens, in and out", in.InputTokens + in.OutputTokens, f.USDPer1M},
-	} {
-		d.add("cost per 1M "+c.name, "whole cost per hour ÷ (rate × tokens of this kind × 3600 s) × 1,000,000",
-			fmt.Sprintf("%s ÷ (%s/s × %s × 3600 s) × 1,000,000", dollars(f.USDPerHour), figure(f.RPS), figure(c.tokens)), c.cost, "$",
-			"at the planned load; the whole bill divided by one kind of tokens, so that the three can not be added")
-	}
-}

@@ -16,6 +16,8 @@ type Plan struct {
 	Performance  *Performance  `json:"performance,omitempty"`
 	Fleet        *Fleet        `json:"plan,omitempty"`
 	Pools        *Pools        `json:"pools,omitempty"` // the same load with prefill and decode apart
+	Day          *Day          `json:"day,omitempty"`
+	API          *API          `json:"api,omitempty"`
 	Derivation   []Derivation  `json:"derivation"`
 	Assumptions  []Assumption  `json:"assumptions"`
 	Warnings     []Warning     `json:"warnings"`
@@ -131,11 +133,11 @@ type Fleet struct {
 	Spare                   int     `json:"spare_replicas,omitempty"`  // that may fail
 	UtilizationWithFailures float64 `json:"utilization_with_failures,omitempty"`
 
-	RPS         float64 `json:"rps"`
-	USDPerHour  float64 `json:"usd_per_hour,omitempty"`
-	USDPer1MIn  float64 `json:"usd_per_1m_input_tokens,omitempty"`
-	USDPer1MOut float64 `json:"usd_per_1m_output_tokens,omitempty"`
-	USDPer1M    float64 `json:"usd_per_1m_total_tokens,omitempty"`
+	RPS        float64 `json:"rps"`
+	USDPerHour float64 `json:"usd_per_hour,omitempty"`
+	TokenPrices
+	USDPerRequest float64 `json:"usd_per_request,omitempty"`
+	USDPerMonth   float64 `json:"usd_per_month,omitempty"` // of 730 hours
 }
 
 // Derivation is how one number was reached, fit to be read aloud. Substituted is

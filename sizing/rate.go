@@ -33,6 +33,12 @@ func (l limits) objectives() []limits {
 	return []limits{l}
 }
 
+// What bounds a replica by its capacity.
+const (
+	boundByCache     = "KV cache"
+	boundBySequences = "max_num_seqs"
+)
+
 // stops names the first thing that a state violates, "" when it is fine.
 func (l limits) stops(r replica, s state) string {
 	switch {
@@ -42,9 +48,9 @@ func (l limits) stops(r replica, s state) string {
 		return "prefill throughput"
 	case !s.stable || s.full:
 		if r.kvBound {
-			return "KV cache"
+			return boundByCache
 		}
-		return "max_num_seqs"
+		return boundBySequences
 	}
 	for _, o := range l.objectives() {
 		switch {

@@ -43,6 +43,9 @@ type Request struct {
 	Disaggregate         bool         // size prefill and decode pools too
 	TransferBandwidth    float64      // bytes per second and accelerator, for the caches between them
 
+	LoadProfile profiles.LoadProfile // the load over a day; without one the load is steady
+	APIPrice    profiles.APIPrice    // to compare with
+
 	Today time.Time // tells old prices; zero when nobody asks
 }
 
@@ -61,6 +64,8 @@ type situation struct {
 	lenGiven  bool
 	kvGiven   int64
 	bandwidth float64 // between pools; 0 when there are none
+	profile   profiles.LoadProfile
+	api       profiles.APIPrice
 
 	calibration []cost.Entry
 	bounds      []int // first layer of each pipeline stage
@@ -83,9 +88,13 @@ func (s *situation) warn(code, format string, args ...any) {
 // resolve loads what the request names and fills in the defaults. Its errors
 // are bad input: they name the field and the value.
 func resolve(r Request) (*situation, error) {
+	r, err := r.atPeak()
+	if err != nil {
+		return nil, err
+	}
 	s := &situation{calibration: r.Calibration}
 	for _, step := range []func(Request) error{
-		s.resolveHardware, s.resolveRates, s.resolveParallel, s.resolveFormats, s.resolveLimits, s.resolveWorkload, s.resolveReplicas, s.resolvePools, s.resolveSLO, s.resolvePrice,
+		s.resolveHardware, s.resolveRates, s.resolveParallel, s.resolveFormats, s.resolveLimits, s.resolveWorkload, s.resolveReplicas, s.resolvePools, s.resolveSLO, s.resolvePrice, s.resolveMoney,
 	} {
 		if err := step(r); err != nil {
 			return nil, err

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
@@ -13,11 +15,21 @@ import (
 )
 
 // outputFlag is -o: the form in which a result goes to standard output.
-type outputFlag struct{ format string }
+type outputFlag struct {
+	format string
+	known  []string
+}
 
-func (o *outputFlag) add(cmd *cobra.Command) {
+// add registers -o with the forms that every command has, and more.
+func (o *outputFlag) add(cmd *cobra.Command, more ...string) {
 	o.format = "table"
-	cmd.Flags().VarP(o, "output", "o", "form of the result: table, json or yaml")
+	o.known = append([]string{"table", "json", "yaml"}, more...)
+	cmd.Flags().VarP(o, "output", "o", "form of the result: "+o.expected())
+}
+
+func (o *outputFlag) expected() string {
+	last := len(o.known) - 1
+	return strings.Join(o.known[:last], ", ") + " or " + o.known[last]
 }
 
 // String implements pflag.Value.
@@ -28,16 +40,29 @@ func (o *outputFlag) Type() string { return "format" }
 
 // Set implements pflag.Value.
 func (o *outputFlag) Set(format string) error {
-	switch format {
-	case "table", "json", "yaml":
+	if slices.Contains(o.known, format) {
 		o.format = format
 		return nil
 	}
-	return errors.New("expected table, json or yaml")
+	return errors.New("expected " + o.expected())
 }
 
 // table reports whether people will read the result.
 func (o *outputFlag) table() bool { return o.format == "table" }
+
+// forms are how a result is written for people and spreadsheets.
+type forms struct{ table, csv, markdown func() error }
+
+// writeForms is write for commands that have all forms.
+func (o *outputFlag) writeForms(s *iostreams.IO, document any, f forms) error {
+	switch o.format {
+	case "csv":
+		return f.csv()
+	case "markdown":
+		return f.markdown()
+	}
+	return o.write(s, document, f.table)
+}
 
 // write puts document out as JSON or YAML, or calls table.
 func (o *outputFlag) write(s *iostreams.IO, document any, table func() error) error {

@@ -20,15 +20,22 @@ func newSize(s *iostreams.IO) *cobra.Command {
 		explain  bool
 		emit     emitFlag
 		fleet    fleetFlags
+		money    moneyFlags
+		search   searchFlags
 	)
 	cmd := &cobra.Command{
 		Use:   "size",
 		Short: "Plan a deployment: what fits, how many replicas, what it costs",
 		Long: `Plan a deployment in closed form. Everything that is not said has a default,
 and each default is printed with the flag that changes it. --explain shows how
-each number was reached.`,
+each number was reached.
+
+--search, --accelerator all or a list of accelerators searches for the cheapest
+plan that meets the objective, and for those that are better in latency.`,
 		Example: `  llmctl size --model llama-3.1-8b --rps 200
   llmctl size --model llama-3.1-70b --tp 4 --accelerator h200-sxm-141gb --rps 20 --explain
+  llmctl size --model llama-3.1-8b --rps 200 --load-profile office --api-price in=0.15,out=0.60
+  llmctl size --model llama-3.1-8b --rps 200 --accelerator all
   llmctl size --model llama-3.1-8b --rps 200 --emit all
   llmctl size --model ./my-model/config.json --isl 4096 --osl 512 --rps 5 -o json`,
 		Args: cobra.NoArgs,
@@ -56,6 +63,15 @@ each number was reached.`,
 			if err := fleet.apply(cmd, &request); err != nil {
 				return err
 			}
+			if err := money.apply(cmd, &request); err != nil {
+				return err
+			}
+			if names, ok := search.accelerators(sc.Accelerator); ok {
+				if explain {
+					return usagef("--explain explains one plan: add it to a command that the search prints")
+				}
+				return runSearch(cmd, s, &output, sizing.SearchRequest{Request: request, Accelerators: names})
+			}
 			plan, err := sizing.Compute(request)
 			if err != nil {
 				return usage(err)
@@ -63,7 +79,11 @@ each number was reached.`,
 			if emit.target != "" && plan.Feasible {
 				return emit.write(s, plan, sc.Model)
 			}
-			err = output.write(s, plan, func() error { return reports.WritePlan(s.Out, plan, explain) })
+			err = output.writeForms(s, plan, forms{
+				table:    func() error { return reports.WritePlan(s.Out, plan, explain) },
+				csv:      func() error { return reports.PlanTable(plan, explain).WriteCSV(s.Out) },
+				markdown: func() error { return reports.WritePlanMarkdown(s.Out, plan, explain) },
+			})
 			if err == nil && !plan.Feasible {
 				err = silent(exitNotHeld)
 			}
@@ -72,7 +92,9 @@ each number was reached.`,
 	}
 	scenario.add(cmd, "model", "accelerator", "engine", "tp", "pp", "ep", "dp", "workload", "isl", "osl", "prefix",
 		"rps", "concurrency", "slo", "price")
-	output.add(cmd)
+	output.add(cmd, "csv", "markdown")
+	money.add(cmd)
+	search.add(cmd)
 	fleet.add(cmd, &request)
 	flags := cmd.Flags()
 	flags.StringVar(&request.WeightDType, "weight-dtype", "", "weight format: bf16, fp16, fp8, int8, int4, awq, gptq, … (default: the model's own)")

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/llmctl/llmctl/internal/iostreams"
+	"github.com/llmctl/llmctl/reports"
+	"github.com/llmctl/llmctl/sizing"
+)
+
+// searchFlags turn a plan into a search for one.
+type searchFlags struct{ search bool }
+
+func (f *searchFlags) add(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.search, "search", false, "search accelerators, parallelism, formats and batch limits for the cheapest plan and its rivals; what other flags say stays")
+}
+
+// accelerators are those to search among, and whether a search is asked for:
+// by --search, by the name all, or by several names.
+func (f *searchFlags) accelerators(said string) (names []string, search bool) {
+	for name := range strings.SplitSeq(said, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			names = append(names, name)
+		}
+	}
+	switch {
+	case len(names) == 1 && strings.EqualFold(names[0], "all"):
+		return nil, true
+	case len(names) > 1:
+		return names, true
+	}
+	return names, f.search
+}
+
+// quietFor is how long a search may take before it says how far it is.
+const quietFor = time.Second
+
+// searchProgress writes how far a search is, once every quietFor.
+func searchProgress(w io.Writer, now func() time.Time) func(done, all int) {
+	said := now()
+	return func(done, all int) {
+		if t := now(); t.Sub(said) >= quietFor {
+			said = t
+			fmt.Fprintf(w, "searching: %d%%\n", done*100/all)
+		}
+	}
+}
+
+// runSearch searches and writes the result. Ctrl-C ends it with nothing written.
+func runSearch(cmd *cobra.Command, s *iostreams.IO, output *outputFlag, r sizing.SearchRequest) error {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel(nil)
+	if s.Interrupts != nil {
+		wg.Go(func() {
+			select {
+			case <-s.Interrupts():
+				cancel(errSearchStopped)
+			case <-ctx.Done():
+			}
+		})
+	}
+	result, err := sizing.Explore(ctx, r, searchProgress(s.Err, time.Now))
+	if context.Cause(ctx) == errSearchStopped {
+		return hinted(exitInterrupted, errSearchStopped, "name fewer with --accelerator, or say --tp, --weight-dtype or --max-num-seqs")
+	}
+	if err != nil {
+		return usage(err)
+	}
+	for i := range result.Front {
+		result.Front[i].Command = planCommand(cmd, result.Front[i].Configuration)
+	}
+	if own := result.Published; own != nil {
+		own.Command = planCommand(cmd, own.Configuration)
+	}
+	for i := range result.Unpriced {
+		result.Unpriced[i].Command = planCommand(cmd, result.Unpriced[i].Configuration)
+	}
+	err = output.writeForms(s, result, forms{
+		table:    func() error { return reports.WriteSearch(s.Out, result) },
+		csv:      func() error { return reports.SearchTable(result).WriteCSV(s.Out) },
+		markdown: func() error { return reports.WriteSearchMarkdown(s.Out, result) },
+	})
+	if err != nil {
+		return err
+	}
+	if !result.Feasible {
+		return silent(exitNotHeld)
+	}
+	return nil
+}
+
+var errSearchStopped = errors.New("the search was interrupted")
+
+// planCommand is the command line that plans one configuration of a search: what
+// was said, and what the search chose.
+func planCommand(cmd *cobra.Command, c sizing.Configuration) string {
+	chosen := []struct{ flag, value string }{
+		{"accelerator", c.Accelerator}, {"tp", strconv.Itoa(c.TensorParallel)}, {"pp", strconv.Itoa(c.PipelineParallel)},
+		{"weight-dtype", c.WeightDType}, {"kv-dtype", c.KVDType},
+		{"max-num-seqs", strconv.Itoa(c.MaxNumSeqs)}, {"max-num-batched-tokens", strconv.Itoa(c.MaxNumBatchedTokens)},
+	}
+	skip := map[string]bool{"gpu": true, "search": true, "output": true, "explain": true}
+	for _, ch := range chosen {
+		skip[ch.flag] = true
+	}
+	words := []string{"llmctl", "size"}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if skip[f.Name] {
+			return
+		}
+		values := []string{f.Value.String()}
+		if many, ok := f.Value.(*settingValue); ok {
+			values = *many.values
+		}
+		if f.NoOptDefVal != "" {
+			words = append(words, "--"+f.Name+"="+f.Value.String()) // a switch takes no word of its own
+			return
+		}
+		for _, v := range values {
+			words = append(words, "--"+f.Name, quoted(v))
+		}
+	})
+	for _, ch := range chosen {
+		words = append(words, "--"+ch.flag, quoted(ch.value))
+	}
+	return strings.Join(words, " ")
+}
+
+// quoted writes a word so that a POSIX shell reads it back.
+func quoted(word string) string {
+	if word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+,./:@%") == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

@@ -1,0 +1,135 @@
+package sizing
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/llmctl/llmctl/profiles"
+	"github.com/llmctl/llmctl/sizing/shape"
+)
+
+// What is tried where the request leaves it open. Limits are the powers of two
+// around the engines' own defaults.
+var (
+	tensorDegrees   = []int{1, 2, 4, 8}
+	pipelineDegrees = []int{2, 4, 8}
+	sequenceLimits  = []int{1024, 512, 256, 128, 64} // most first: what holds for a capacity often holds for less
+	tokenLimits     = []int{16384, 8192, 4096, 2048}
+)
+
+// job is what one goroutine works on at a time: one accelerator, one format of
+// the weights and one of the cache.
+type job struct {
+	device  *profiles.Accelerator
+	ref     string // its name, or the file that describes it
+	weights string
+	kv      string
+}
+
+// explorer holds what all jobs share.
+type explorer struct {
+	SearchRequest
+	model    *profiles.Model
+	names    []string // of the accelerators
+	sloGiven bool
+	relaxed  bool // leave bounds of a default objective out that a lone request breaks
+	jobs     []job
+}
+
+// newExplorer lists the jobs.
+func newExplorer(r SearchRequest) (*explorer, error) {
+	x := &explorer{SearchRequest: r, sloGiven: len(r.Scenario.SLO) > 0}
+	if r.Scenario.Model == "" {
+		return nil, fmt.Errorf("--model is missing, expected a name such as llama-3.1-8b, a config.json or a folder with one")
+	}
+	var err error
+	if x.model, err = profiles.LoadModel(r.Scenario.Model); err != nil {
+		return nil, err
+	}
+	names := r.Accelerators
+	if len(names) == 0 {
+		names = profiles.AcceleratorNames()
+	}
+	for i, name := range names {
+		device, err := profiles.LoadAccelerator(name)
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(names[:i], name) {
+			return nil, fmt.Errorf("accelerator %s is listed twice", name)
+		}
+		ref := name
+		if strings.EqualFold(name, device.Name) {
+			ref = device.Name
+		}
+		x.names = append(x.names, ref)
+		for _, weights := range x.weightFormats(device) {
+			for _, kv := range x.cacheFormats(device) {
+				x.jobs = append(x.jobs, job{device, ref, weights, kv})
+			}
+		}
+	}
+	return x, nil
+}
+
+// weightFormats are the model's own, which is "", and unless that is quantized
+// already the 8-bit format that the device computes in and int4.
+func (x *explorer) weightFormats(device *profiles.Accelerator) []string {
+	switch {
+	case x.WeightDType != "":
+		return []string{x.WeightDType}
+	case x.model.Quantization.Method != "":
+		return []string{""}
+	case device.FP8FlopsPerS > 0:
+		return []string{"", "fp8", "int4"}
+	}
+	return []string{"", "int8", "int4"}
+}
+
+// cacheFormats are that of the activations, which is "", and fp8 on devices that
+// compute in it.
+func (x *explorer) cacheFormats(device *profiles.Accelerator) []string {
+	switch {
+	case x.KVDType != "":
+		return []string{x.KVDType}
+	case device.FP8FlopsPerS > 0:
+		return []string{"", "fp8"}
+	}
+	return []string{""}
+}
+
+// tensorDegrees are those to try, valid or not: what the model does not allow is
+// rejected with the reason.
+func (x *explorer) tensorDegrees() []int {
+	if t := x.Scenario.Parallel.Tensor; t > 0 {
+		return []int{t}
+	}
+	return tensorDegrees
+}
+
+// limitsOf are the batch limits to try.
+func limitsOf(said int, open []int) []int {
+	if said > 0 {
+		return []int{said}
+	}
+	return open
+}
+
+// quality names what a situation stores in fewer bits than the model is
+// published in.
+func (s *situation) quality() []string {
+	var reduced []string
+	own := shape.FormatOf(s.model)
+	if s.format.Quantization.Method != "" && s.format.Quantization.Method != own.Quantization.Method {
+		reduced = append(reduced, s.format.String()+" weights")
+	}
+	if s.kv.Bytes() < s.format.Base.Bytes() {
+		reduced = append(reduced, string(s.kv)+" cache")
+	}
+	return reduced
+}
+
+// duration of a number of seconds.
+func duration(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
