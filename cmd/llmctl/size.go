@@ -98,7 +98,7 @@ plan that meets the objective, and for those that are better in latency.`,
 	fleet.add(cmd, &request)
 	flags := cmd.Flags()
 	flags.StringVar(&request.WeightDType, "weight-dtype", "", "weight format: bf16, fp16, fp8, int8, int4, awq, gptq, … (default: the model's own)")
-	flags.StringVar(&request.KVDType, "kv-dtype", "", "KV cache format: bf16, fp16, fp32 or fp8 (default: that of the activations)")
+	flags.StringVar(&request.KVDType, "kv-dtype", "", "KV cache format: bf16, fp16, fp32, fp8, int8, nvfp4 (default: that of the activations)")
 	flags.Float64Var(&request.GPUMemoryUtilization, "gpu-memory-utilization", 0, "share of memory that the engine may use (default: the engine's)")
 	countVar(flags, &request.BlockSize, "block-size", "tokens per KV block (default: the engine's)")
 	countVar(flags, &request.MaxModelLen, "max-model-len", "tokens of prompt and output together (default: the model's window)")
