@@ -118,7 +118,7 @@ func (s *situation) modelFacts() ModelFacts {
 func (s *situation) newReplica(m Memory, x mix) replica {
 	in := s.inputs
 	r := replica{
-		facts:    cost.NewFacts(s.model, s.format, s.kv, cost.Parallel{Tensor: in.TensorParallel, Pipeline: in.PipelineParallel, Expert: in.ExpertParallel, Data: in.DataParallel}),
+		facts:    s.facts,
 		device:   s.device,
 		mix:      x,
 		capacity: min(m.MixSequences, float64(in.MaxNumSeqs*in.DataParallel), float64(in.MaxNumBatchedTokens*in.DataParallel)),

@@ -27,7 +27,7 @@ func (d *derivations) weights(s *situation, p *Plan) {
 			float64(p.Model.VisionParameters), "parameters", "config.json: vision_config")
 	}
 
-	w, t, data := s.stageWeights(p.Memory.Stage), s.inputs.TensorParallel, s.inputs.DataParallel
+	w, t, data := s.stages[p.Memory.Stage], s.inputs.TensorParallel, s.inputs.DataParallel
 	experts, expertsText := "experts", bytesFigure(w.Experts)
 	if data > 1 && w.Experts > 0 {
 		experts = "experts ÷ DP"

@@ -12,7 +12,7 @@ import (
 // that the model does not fit, by so many bytes.
 func PlanMemory(r Request) (Memory, error) {
 	s := &situation{}
-	for _, step := range []func(Request) error{s.resolveHardware, s.resolveParallel, s.resolveFormats, s.resolveLimits} {
+	for _, step := range []func(Request) error{s.resolveHardware, s.resolveParallel, s.resolveFormats, s.resolveWeights, s.resolveLimits} {
 		if err := step(r); err != nil {
 			return Memory{}, err
 		}
@@ -51,7 +51,7 @@ func (s *situation) stageMemory(stage int, l layout) Memory {
 	m := Memory{
 		Stage:        stage,
 		TotalBytes:   s.device.MemoryBytes,
-		WeightsBytes: s.stageWeights(stage).PerRank(in.TensorParallel, 1),
+		WeightsBytes: s.stages[stage].PerRank(in.TensorParallel, 1),
 	}
 	if s.kvGiven > 0 {
 		m.KVCacheBytes, m.Given = s.kvGiven, true

@@ -68,7 +68,9 @@ type situation struct {
 	api       profiles.APIPrice
 
 	calibration []cost.Entry
-	bounds      []int // first layer of each pipeline stage
+	bounds      []int               // first layer of each pipeline stage
+	stages      []shape.WeightBytes // of each stage, before they are divided over ranks
+	facts       cost.Facts
 
 	shareGiven bool // the user gave a share of the memory
 
@@ -94,7 +96,7 @@ func resolve(r Request) (*situation, error) {
 	}
 	s := &situation{calibration: r.Calibration}
 	for _, step := range []func(Request) error{
-		s.resolveHardware, s.resolveRates, s.resolveParallel, s.resolveFormats, s.resolveLimits, s.resolveWorkload, s.resolveReplicas, s.resolvePools, s.resolveSLO, s.resolvePrice, s.resolveMoney,
+		s.resolveHardware, s.resolveRates, s.resolveParallel, s.resolveFormats, s.resolveWeights, s.resolveLimits, s.resolveWorkload, s.resolveReplicas, s.resolvePools, s.resolveSLO, s.resolvePrice, s.resolveMoney,
 	} {
 		if err := step(r); err != nil {
 			return nil, err

@@ -2,6 +2,7 @@ package sizing
 
 import (
 	"github.com/llmctl/llmctl/profiles"
+	"github.com/llmctl/llmctl/sizing/cost"
 	"github.com/llmctl/llmctl/sizing/shape"
 )
 
@@ -38,6 +39,16 @@ func (s *situation) stageOf(layer int) int {
 // stageLayers are the layers of a stage.
 func (s *situation) stageLayers(stage int) []profiles.Layer {
 	return s.model.Layers[s.bounds[stage]:s.bounds[stage+1]]
+}
+
+// resolveWeights weighs the model once: nothing that is settled later changes it.
+func (s *situation) resolveWeights(Request) error {
+	for stage := range s.inputs.PipelineParallel {
+		s.stages = append(s.stages, s.stageWeights(stage))
+	}
+	in := s.inputs
+	s.facts = cost.NewFacts(s.model, s.format, s.kv, cost.Parallel{Tensor: in.TensorParallel, Pipeline: in.PipelineParallel, Expert: in.ExpertParallel, Data: in.DataParallel})
+	return nil
 }
 
 // stageWeights are the weights of a stage, before they are divided over ranks.
