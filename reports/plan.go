@@ -70,9 +70,14 @@ func writeAlternatives(b *strings.Builder, alternatives []sizing.Alternative) {
 	}
 	b.WriteString("\nTry\n")
 	for _, a := range alternatives[:min(3, len(alternatives))] {
-		for line := range strings.Lines(a.Wrapped(planWidth-2) + "\n") {
-			b.WriteString("  " + line)
-		}
+		writeCommand(b, a.Wrapped(planWidth-2))
+	}
+}
+
+// writeCommand writes a command of one or more lines, to be copied.
+func writeCommand(b *strings.Builder, command string) {
+	for line := range strings.Lines(command + "\n") {
+		b.WriteString("  " + line)
 	}
 }
 

@@ -92,9 +92,8 @@ func writeWinner(b *strings.Builder, title string, c *sizing.Option) {
 		c.WeightDType, c.KVDType, c.MaxNumSeqs, c.MaxNumBatchedTokens))
 	paragraph(b, "  ", fmt.Sprintf("$%s per hour, $%s per 1M output tokens; TTFT p99 %s, TPOT p99 %s, %s tokens/s per user",
 		money(c.USDPerHour), money(c.USDPer1MOut), units.Seconds(c.TTFT), units.Seconds(c.TPOT), units.Number(c.UserTokensPS)))
-	if c.Command != "" {
-		b.WriteString("\n  " + c.Command + "\n") // one line, to be copied
-	}
+	b.WriteString("\n")
+	writeCommand(b, c.Wrapped(planWidth-2))
 }
 
 // optionHead are the columns of a table of options, optionRow its cells. Times

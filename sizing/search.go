@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/llmctl/llmctl/internal/shell"
 	"github.com/llmctl/llmctl/profiles"
 )
 
@@ -88,11 +89,15 @@ type Option struct {
 	Quality  []string `json:"quality_not_judged,omitempty"`
 	Warnings []string `json:"warnings,omitempty"` // codes of its plan's
 	Command  string   `json:"command,omitempty"`  // that plans this option
-	plan     *Plan    // of an option that is planned in full
+	args     []string
+	plan     *Plan // of an option that is planned in full
 	found    *evaluated
 	unusual  int // limits that are not the engine's default: among equals the fewest
 	order    int // in which it was tried: among those the first
 }
+
+// Wrapped is the command over lines of at most width columns, for a shell.
+func (o Option) Wrapped(width int) string { return shell.Wrap(o.args, width) }
 
 // Rejection is a configuration that does not serve the load, or several that
 // fail alike, and why.

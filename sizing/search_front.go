@@ -6,6 +6,8 @@ import (
 	"errors"
 	"math"
 	"slices"
+
+	"github.com/llmctl/llmctl/internal/shell"
 )
 
 // Options that differ by less are taken for equal: forecasts of times are an
@@ -163,6 +165,8 @@ func (f *Search) planInFull(ctx context.Context, x *explorer, options []Option) 
 			planned.Warnings = append(planned.Warnings, w.Code)
 		}
 		planned.plan = p
+		planned.args = x.planFor(o.Configuration).Args()
+		planned.Command = shell.Join(planned.args)
 		feasible = append(feasible, planned)
 	}
 	return feasible, nil

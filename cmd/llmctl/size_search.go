@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/llmctl/llmctl/internal/iostreams"
 	"github.com/llmctl/llmctl/reports"
@@ -78,15 +76,6 @@ func runSearch(cmd *cobra.Command, s *iostreams.IO, output *outputFlag, r sizing
 	if err != nil {
 		return usage(err)
 	}
-	for i := range result.Front {
-		result.Front[i].Command = planCommand(cmd, result.Front[i].Configuration)
-	}
-	if own := result.Published; own != nil {
-		own.Command = planCommand(cmd, own.Configuration)
-	}
-	for i := range result.Unpriced {
-		result.Unpriced[i].Command = planCommand(cmd, result.Unpriced[i].Configuration)
-	}
 	err = output.writeForms(s, result, forms{
 		table:    func() error { return reports.WriteSearch(s.Out, result) },
 		csv:      func() error { return reports.SearchTable(result).WriteCSV(s.Out) },
@@ -102,46 +91,3 @@ func runSearch(cmd *cobra.Command, s *iostreams.IO, output *outputFlag, r sizing
 }
 
 var errSearchStopped = errors.New("the search was interrupted")
-
-// planCommand is the command line that plans one configuration of a search: what
-// was said, and what the search chose.
-func planCommand(cmd *cobra.Command, c sizing.Configuration) string {
-	chosen := []struct{ flag, value string }{
-		{"accelerator", c.Accelerator}, {"tp", strconv.Itoa(c.TensorParallel)}, {"pp", strconv.Itoa(c.PipelineParallel)},
-		{"weight-dtype", c.WeightDType}, {"kv-dtype", c.KVDType},
-		{"max-num-seqs", strconv.Itoa(c.MaxNumSeqs)}, {"max-num-batched-tokens", strconv.Itoa(c.MaxNumBatchedTokens)},
-	}
-	skip := map[string]bool{"gpu": true, "search": true, "output": true, "explain": true}
-	for _, ch := range chosen {
-		skip[ch.flag] = true
-	}
-	words := []string{"llmctl", "size"}
-	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if skip[f.Name] {
-			return
-		}
-		values := []string{f.Value.String()}
-		if many, ok := f.Value.(*settingValue); ok {
-			values = *many.values
-		}
-		if f.NoOptDefVal != "" {
-			words = append(words, "--"+f.Name+"="+f.Value.String()) // a switch takes no word of its own
-			return
-		}
-		for _, v := range values {
-			words = append(words, "--"+f.Name, quoted(v))
-		}
-	})
-	for _, ch := range chosen {
-		words = append(words, "--"+ch.flag, quoted(ch.value))
-	}
-	return strings.Join(words, " ")
-}
-
-// quoted writes a word so that a POSIX shell reads it back.
-func quoted(word string) string {
-	if word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+,./:@%") == "" {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}

@@ -75,14 +75,3 @@ func TestSearchProgress(t *testing.T) {
 		t.Errorf("%q, want %q", b.String(), want)
 	}
 }
-
-func TestQuoted(t *testing.T) {
-	for word, want := range map[string]string{
-		"ttft=500ms,tpot=50ms": "ttft=500ms,tpot=50ms", "my model/config.json": "'my model/config.json'",
-		"it's": `'it'\''s'`, "": "''", "$HOME": "'$HOME'", "mean=2,p99=8;ls": "'mean=2,p99=8;ls'",
-	} {
-		if got := quoted(word); got != want {
-			t.Errorf("%s: %s, want %s", word, got, want)
-		}
-	}
-}
