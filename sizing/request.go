@@ -71,6 +71,7 @@ type situation struct {
 	bounds      []int               // first layer of each pipeline stage
 	stages      []shape.WeightBytes // of each stage, before they are divided over ranks
 	facts       cost.Facts
+	weighed     *weighings // of a search
 
 	shareGiven bool // the user gave a share of the memory
 
@@ -89,12 +90,15 @@ func (s *situation) warn(code, format string, args ...any) {
 
 // resolve loads what the request names and fills in the defaults. Its errors
 // are bad input: they name the field and the value.
-func resolve(r Request) (*situation, error) {
+func resolve(r Request) (*situation, error) { return resolveWith(r, nil) }
+
+// resolveWith is resolve with what is known of the model's weights.
+func resolveWith(r Request, weighed *weighings) (*situation, error) {
 	r, err := r.atPeak()
 	if err != nil {
 		return nil, err
 	}
-	s := &situation{calibration: r.Calibration}
+	s := &situation{calibration: r.Calibration, weighed: weighed}
 	for _, step := range []func(Request) error{
 		s.resolveHardware, s.resolveRates, s.resolveParallel, s.resolveFormats, s.resolveWeights, s.resolveLimits, s.resolveWorkload, s.resolveReplicas, s.resolvePools, s.resolveSLO, s.resolvePrice, s.resolveMoney,
 	} {
@@ -161,6 +165,7 @@ func (s *situation) resolveParallel(r Request) error {
 		return err
 	}
 	s.bounds = stageBounds(len(s.model.Layers), in.PipelineParallel)
+	s.joinNodes()
 	return checkRanks(s.model, *in)
 }
 

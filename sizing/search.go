@@ -29,11 +29,13 @@ type Search struct {
 	Feasible   bool        `json:"feasible"`
 	Inputs     SearchInput `json:"inputs"`
 	Tried      int         `json:"tried"`
-	Cheapest   *Option     `json:"cheapest,omitempty"`     // of those with a price
-	Published  *Option     `json:"cheapest_own,omitempty"` // of those that store the model and its cache as published
-	Front      []Option    `json:"front"`                  // cheapest first
-	Unpriced   []Option    `json:"unpriced"`               // the best of each accelerator without a price, by tokens per accelerator
-	Options    []Option    `json:"options"`                // all that serve the load
+	Cheapest   *Option     `json:"cheapest,omitempty"`          // of those with a price
+	Published  *Option     `json:"cheapest_own,omitempty"`      // of those that store the model and its cache as published
+	Measured   *Option     `json:"cheapest_measured,omitempty"` // of those whose times rest on measurements of the engine on such accelerators
+	PerKind    []Option    `json:"per_accelerator"`             // the cheapest of each accelerator with a price, cheapest first
+	Front      []Option    `json:"front"`                       // cheapest first
+	Unpriced   []Option    `json:"unpriced"`                    // the best of each accelerator without a price, by tokens per accelerator
+	Options    []Option    `json:"options"`                     // all that serve the load
 	Rejections []Rejection `json:"rejected"`
 	Prices     []Price     `json:"prices"` // of what is shown
 	Warnings   []Warning   `json:"warnings"`
@@ -65,6 +67,8 @@ type Configuration struct {
 	Accelerator         string `json:"accelerator"`
 	TensorParallel      int    `json:"tensor_parallel,omitempty"`
 	PipelineParallel    int    `json:"pipeline_parallel,omitempty"`
+	DataParallel        int    `json:"data_parallel,omitempty"`   // ranks with attention and a cache of their own
+	ExpertParallel      int    `json:"expert_parallel,omitempty"` // ranks that divide whole experts; 0 when their width is divided
 	WeightDType         string `json:"weight_dtype,omitempty"`
 	KVDType             string `json:"kv_dtype,omitempty"`
 	MaxNumSeqs          int    `json:"max_num_seqs,omitempty"`
@@ -86,9 +90,14 @@ type Option struct {
 	USDPer1MOut    float64 `json:"usd_per_1m_output_tokens,omitempty"`
 	// Quality names what is stored in fewer bits than the model is published in:
 	// the search does not judge what that does to the answers.
-	Quality  []string `json:"quality_not_judged,omitempty"`
-	Warnings []string `json:"warnings,omitempty"` // codes of its plan's
-	Command  string   `json:"command,omitempty"`  // that plans this option
+	Quality []string `json:"quality_not_judged,omitempty"`
+	// Error is how far off times were where they could be compared with measured
+	// ones, Measured whether any were of this engine on this family of accelerators.
+	Error    ModelError   `json:"error"`
+	Measured bool         `json:"measured"`
+	Money    *OptionMoney `json:"money,omitempty"`    // when there is something to compare with
+	Warnings []string     `json:"warnings,omitempty"` // codes of its plan's
+	Command  string       `json:"command,omitempty"`  // that plans this option
 	args     []string
 	plan     *Plan // of an option that is planned in full
 	found    *evaluated
@@ -104,7 +113,7 @@ func (o Option) Wrapped(width int) string { return shell.Wrap(o.args, width) }
 type Rejection struct {
 	Configuration
 	Configurations int    `json:"configurations"` // that it stands for
-	Code           string `json:"code"`           // no-rate, parallel, memory, slo or refused
+	Code           string `json:"code"`           // no-rate, parallel, memory, slo, load or refused
 	Reason         string `json:"reason"`
 }
 
@@ -156,7 +165,7 @@ func (x *explorer) tryAll(ctx context.Context, progress func(done, all int)) (*S
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	s := &Search{Schema: SearchSchema, Front: []Option{}, Unpriced: []Option{}, Options: []Option{}, Rejections: []Rejection{}, Prices: []Price{}, Warnings: []Warning{}}
+	s := &Search{Schema: SearchSchema, PerKind: []Option{}, Front: []Option{}, Unpriced: []Option{}, Options: []Option{}, Rejections: []Rejection{}, Prices: []Price{}, Warnings: []Warning{}}
 	var refused error
 	var common *Inputs
 	for _, r := range results {
@@ -214,7 +223,14 @@ func each(ctx context.Context, n int, f func(i int)) {
 func (r SearchRequest) planFor(c Configuration) Request {
 	plan := r.Request
 	plan.Scenario.Accelerator = c.Accelerator
-	plan.Scenario.Parallel.Tensor, plan.Scenario.Parallel.Pipeline = c.TensorParallel, c.PipelineParallel
+	parallel := &plan.Scenario.Parallel
+	parallel.Tensor, parallel.Pipeline = c.TensorParallel, c.PipelineParallel
+	if c.DataParallel > 1 {
+		parallel.Data = c.DataParallel
+	}
+	if c.ExpertParallel > 0 {
+		parallel.Expert = c.ExpertParallel
+	}
 	plan.WeightDType, plan.KVDType = c.WeightDType, c.KVDType
 	plan.MaxNumSeqs, plan.MaxNumBatchedTokens = c.MaxNumSeqs, c.MaxNumBatchedTokens
 	return plan

@@ -14,6 +14,10 @@ import (
 // order of magnitude less exact.
 const tolerance = 0.02
 
+// comparing are the codes of the warnings that make an option look better or worse
+// than others.
+var comparing = []string{"unknown-link", "slow-link", "cross-node"}
+
 // closest is how many of the options that may be the cheapest are planned in
 // full at most.
 const closest = 32
@@ -39,9 +43,7 @@ func (o *Option) beats(other *Option, slack float64) bool {
 // front, less what is within slack of another. None of it beats another.
 func front(options []Option, slack float64) []Option {
 	sorted := slices.Clone(options)
-	slices.SortFunc(sorted, func(a, b Option) int {
-		return cmp.Or(slices.Compare(a.array(), b.array()), cmp.Compare(a.unusual, b.unusual), cmp.Compare(a.order, b.order))
-	})
+	slices.SortFunc(sorted, byCost)
 	var kept []Option
 	for _, o := range sorted {
 		if !slices.ContainsFunc(kept, func(k Option) bool { return k.beats(&o, slack) }) {
@@ -68,13 +70,16 @@ func (f *Search) settle(ctx context.Context, x *explorer) error {
 		}
 	}
 	candidates := front(priced, tolerance)
-	published := slices.DeleteFunc(slices.Clone(priced), func(o Option) bool { return len(o.Quality) > 0 })
-	for _, o := range slices.Concat(maybeCheapest(priced), maybeCheapest(published)) {
+	for _, o := range slices.Concat(maybeCheapest(priced), maybeCheapest(only(priced, asPublished)), maybeCheapest(only(priced, isMeasured))) {
 		if !slices.ContainsFunc(candidates, func(c Option) bool { return c.order == o.order }) {
 			candidates = append(candidates, o)
 		}
 	}
 	candidates, err := f.planInFull(ctx, x, candidates)
+	if err != nil {
+		return err
+	}
+	more, err := f.planCheapest(ctx, x, priced, candidates)
 	if err != nil {
 		return err
 	}
@@ -87,21 +92,34 @@ func (f *Search) settle(ctx context.Context, x *explorer) error {
 	if len(f.Front) > 0 {
 		f.Cheapest = &f.Front[0]
 	}
-	candidates = slices.DeleteFunc(candidates, func(o Option) bool { return len(o.Quality) > 0 })
-	if own := front(candidates, 0); len(own) > 0 {
-		f.Published = &own[0]
-	}
-	for i := range f.Front {
-		f.learn(&f.Front[i])
-	}
-	for i := range f.Unpriced {
-		f.learn(&f.Unpriced[i])
-	}
-	if f.Published != nil {
-		f.learn(f.Published)
-	}
+	f.Published, f.Measured = first(only(candidates, asPublished)), first(only(candidates, isMeasured))
+	f.PerKind = append(f.PerKind, cheapestPerAccelerator(slices.Concat(candidates, more))...)
+	f.learnAll()
 	f.Feasible = len(f.Front)+len(f.Unpriced) > 0
 	return nil
+}
+
+func asPublished(o Option) bool { return len(o.Quality) == 0 }
+func isMeasured(o Option) bool  { return o.Measured }
+
+// only is the options that are so.
+func only(options []Option, so func(Option) bool) []Option {
+	return slices.DeleteFunc(slices.Clone(options), func(o Option) bool { return !so(o) })
+}
+
+// byCost sorts the cheapest first, then by times; among equals, the one with the
+// most usual limits.
+func byCost(a, b Option) int {
+	return cmp.Or(slices.Compare(a.array(), b.array()), cmp.Compare(a.unusual, b.unusual), cmp.Compare(a.order, b.order))
+}
+
+// first is the cheapest of the options, nil when there is none.
+func first(options []Option) *Option {
+	if len(options) == 0 {
+		return nil
+	}
+	o := slices.MinFunc(options, byCost)
+	return &o
 }
 
 // maybeCheapest are the options that may be the cheapest once they are planned in
@@ -144,6 +162,58 @@ func bestPerAccelerator(options []Option) []Option {
 	return best
 }
 
+// planCheapest plans, of each accelerator, the options that may be its cheapest,
+// those that may cost least first, until none of the rest can cost less than one
+// that is planned. Some are in planned already.
+func (f *Search) planCheapest(ctx context.Context, x *explorer, options, planned []Option) ([]Option, error) {
+	kinds := byAccelerator(options)
+	found, errs := make([][]Option, len(kinds)), make([]error, len(kinds))
+	each(ctx, len(kinds), func(i int) {
+		best := math.Inf(1)
+		for _, o := range planned {
+			if o.Accelerator == kinds[i][0].Accelerator {
+				best = min(best, o.USDPer1MOut)
+			}
+		}
+		for _, o := range maybeCheapest(kinds[i]) {
+			if o.leastCost() >= best*(1-1e-9) {
+				return
+			}
+			var full []Option
+			if full, errs[i] = f.planInFull(ctx, x, []Option{o}); errs[i] != nil {
+				return
+			}
+			for _, p := range full {
+				found[i], best = append(found[i], p), min(best, p.USDPer1MOut)
+			}
+		}
+	})
+	return slices.Concat(found...), errors.Join(append(errs, ctx.Err())...)
+}
+
+// byAccelerator groups options.
+func byAccelerator(options []Option) [][]Option {
+	var kinds [][]Option
+	for _, o := range options {
+		i := slices.IndexFunc(kinds, func(k []Option) bool { return k[0].Accelerator == o.Accelerator })
+		if i < 0 {
+			i, kinds = len(kinds), append(kinds, nil)
+		}
+		kinds[i] = append(kinds[i], o)
+	}
+	return kinds
+}
+
+// cheapestPerAccelerator is the cheapest option of each accelerator, cheapest first.
+func cheapestPerAccelerator(planned []Option) []Option {
+	var best []Option
+	for _, kind := range byAccelerator(planned) {
+		best = append(best, *first(kind))
+	}
+	slices.SortFunc(best, byCost)
+	return best
+}
+
 // planInFull plans options, and returns those that the plan finds feasible with
 // its numbers.
 func (f *Search) planInFull(ctx context.Context, x *explorer, options []Option) ([]Option, error) {
@@ -161,6 +231,7 @@ func (f *Search) planInFull(ctx context.Context, x *explorer, options []Option) 
 		planned := newOption(p.Fleet, q.MaxRPS, q.Bound, p.Inputs.OutputTokens)
 		planned.TTFT, planned.TPOT, planned.UserTokensPS = q.TTFT.P99, q.TPOT.P99, 1/q.TPOT.Mean
 		planned.Configuration, planned.Quality, planned.unusual, planned.order = o.Configuration, o.Quality, o.unusual, o.order
+		planned.Error, planned.Measured, planned.Money = q.Error, fromMeasurements(q.Error.Source), p.compared()
 		for _, w := range p.Warnings {
 			planned.Warnings = append(planned.Warnings, w.Code)
 		}
@@ -172,11 +243,25 @@ func (f *Search) planInFull(ctx context.Context, x *explorer, options []Option) 
 	return feasible, nil
 }
 
+// learnAll is learn for everything that is shown.
+func (f *Search) learnAll() {
+	for _, shown := range [][]Option{f.Front, f.PerKind, f.Unpriced} {
+		for i := range shown {
+			f.learn(&shown[i])
+		}
+	}
+	for _, o := range []*Option{f.Published, f.Measured} {
+		if o != nil {
+			f.learn(o)
+		}
+	}
+}
+
 // learn takes over the price of an option that is shown, and those of its plan's
 // warnings that make it look better or worse than others.
 func (f *Search) learn(o *Option) {
 	for _, w := range o.plan.Warnings {
-		if (w.Code == "unknown-link" || w.Code == "slow-link") && !slices.Contains(f.Warnings, w) {
+		if slices.Contains(comparing, w.Code) && !slices.Contains(f.Warnings, w) {
 			f.Warnings = append(f.Warnings, w)
 		}
 	}

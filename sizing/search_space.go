@@ -10,13 +10,11 @@ import (
 	"github.com/llmctl/llmctl/sizing/shape"
 )
 
-// What is tried where the request leaves it open. Limits are the powers of two
-// around the engines' own defaults.
+// The batch limits that are tried where the request leaves them open: the powers
+// of two around the engines' own defaults.
 var (
-	tensorDegrees   = []int{1, 2, 4, 8}
-	pipelineDegrees = []int{2, 4, 8}
-	sequenceLimits  = []int{1024, 512, 256, 128, 64} // most first: what holds for a capacity often holds for less
-	tokenLimits     = []int{16384, 8192, 4096, 2048}
+	sequenceLimits = []int{1024, 512, 256, 128, 64} // most first: what holds for a capacity often holds for less
+	tokenLimits    = []int{16384, 8192, 4096, 2048}
 )
 
 // job is what one goroutine works on at a time: one accelerator, one format of
@@ -34,13 +32,21 @@ type explorer struct {
 	model    *profiles.Model
 	names    []string // of the accelerators
 	sloGiven bool
-	relaxed  bool // leave bounds of a default objective out that a lone request breaks
-	jobs     []job
+
+	experts, expertWidth int // of the model's widest layer of routed experts
+
+	weighed *weighings
+
+	relaxed bool // leave bounds of a default objective out that a lone request breaks
+	jobs    []job
 }
 
 // newExplorer lists the jobs.
 func newExplorer(r SearchRequest) (*explorer, error) {
-	x := &explorer{SearchRequest: r, sloGiven: len(r.Scenario.SLO) > 0}
+	x := &explorer{SearchRequest: r, sloGiven: len(r.Scenario.SLO) > 0, weighed: &weighings{done: map[weighingKey]weighing{}}}
+	if r.Disaggregate {
+		return nil, fmt.Errorf("--disaggregate compares the pools of one plan: add it to a command that the search prints")
+	}
 	if r.Scenario.Model == "" {
 		return nil, fmt.Errorf("--model is missing, expected a name such as llama-3.1-8b, a config.json or a folder with one")
 	}
@@ -48,6 +54,7 @@ func newExplorer(r SearchRequest) (*explorer, error) {
 	if x.model, err = profiles.LoadModel(r.Scenario.Model); err != nil {
 		return nil, err
 	}
+	x.experts, x.expertWidth = widestExperts(x.model)
 	names := r.Accelerators
 	if len(names) == 0 {
 		names = profiles.AcceleratorNames()
@@ -98,15 +105,6 @@ func (x *explorer) cacheFormats(device *profiles.Accelerator) []string {
 		return []string{"", "fp8"}
 	}
 	return []string{""}
-}
-
-// tensorDegrees are those to try, valid or not: what the model does not allow is
-// rejected with the reason.
-func (x *explorer) tensorDegrees() []int {
-	if t := x.Scenario.Parallel.Tensor; t > 0 {
-		return []int{t}
-	}
-	return tensorDegrees
 }
 
 // limitsOf are the batch limits to try.

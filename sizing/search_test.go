@@ -91,7 +91,7 @@ func TestFrontIsWhatSizeSays(t *testing.T) {
 					t.Errorf("%+v, but the plan is %+v", o, p.Fleet)
 				}
 				in := p.Inputs
-				got := Configuration{in.Accelerator, in.TensorParallel, in.PipelineParallel, in.WeightDType, in.KVDType, in.MaxNumSeqs, in.MaxNumBatchedTokens}
+				got := Configuration{in.Accelerator, in.TensorParallel, in.PipelineParallel, in.DataParallel, in.ExpertParallel, in.WeightDType, in.KVDType, in.MaxNumSeqs, in.MaxNumBatchedTokens}
 				if got != o.Configuration {
 					t.Errorf("the plan is for %+v, the option for %+v", got, o.Configuration)
 				}

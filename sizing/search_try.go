@@ -14,31 +14,15 @@ type outcome struct {
 	common     *Inputs // of one of the configurations
 }
 
-// try evaluates one job: every tensor degree, and pipelines where no degree
-// holds the model.
+// try evaluates one job.
 func (x *explorer) try(ctx context.Context, j job) outcome {
 	var o outcome
 	at := Configuration{Accelerator: j.ref, WeightDType: j.weights, KVDType: j.kv}
 	if j.device.BF16FlopsPerS == 0 {
-		o.reject(at, len(x.tensorDegrees())*x.batchLimits(), "no-rate", "its bf16 rate is not in the data, which a forecast needs")
+		o.reject(at, len(x.layouts(at))*x.batchLimits(), "no-rate", "its bf16 rate is not in the data, which a forecast needs")
 		return o
 	}
-	fits, largest := false, 0
-	for _, tensor := range x.tensorDegrees() {
-		at.TensorParallel, at.PipelineParallel = tensor, max(1, x.Scenario.Parallel.Pipeline)
-		fit, valid := x.tryParallel(ctx, at, &o)
-		fits = fits || fit
-		if valid {
-			largest = max(largest, tensor)
-		}
-	}
-	for _, pipeline := range pipelineDegrees {
-		if fits || largest == 0 || x.Scenario.Parallel.Pipeline > 0 {
-			break
-		}
-		at.TensorParallel, at.PipelineParallel = largest, pipeline
-		fits, _ = x.tryParallel(ctx, at, &o)
-	}
+	x.tryLayouts(at, func(c Configuration) (fits, valid bool) { return x.tryParallel(ctx, c, &o) })
 	return o
 }
 
@@ -64,11 +48,11 @@ func (x *explorer) batchLimits() int {
 // reports whether any of them fits into memory, and whether the degree suits the
 // model.
 func (x *explorer) tryParallel(ctx context.Context, at Configuration, o *outcome) (fits, valid bool) {
-	if err := checkParallel(x.model, at.TensorParallel, at.PipelineParallel); err != nil {
+	if err := x.checkLayout(at); err != nil {
 		o.refuse(x, at, "parallel", err)
 		return false, false
 	}
-	s, err := resolve(x.planFor(at))
+	s, err := resolveWith(x.planFor(at), x.weighed)
 	if err != nil {
 		o.refuse(x, at, "refused", err)
 		return false, false
@@ -109,6 +93,14 @@ func (x *explorer) tryParallel(ctx context.Context, at Configuration, o *outcome
 	return fits, true
 }
 
+// checkLayout reports why the model can not be divided so.
+func (x *explorer) checkLayout(at Configuration) error {
+	if err := checkParallel(x.model, at.TensorParallel, at.PipelineParallel); err != nil {
+		return err
+	}
+	return checkRanks(x.model, Inputs{TensorParallel: at.TensorParallel, DataParallel: at.DataParallel, ExpertParallel: at.ExpertParallel})
+}
+
 // memo keeps what configurations of one degree of parallelism share.
 type memo struct {
 	mixes map[mixKey]mix
@@ -132,6 +124,7 @@ type planKey struct {
 // replica of some capacity.
 type evaluated struct {
 	option   Option
+	code     string // of the rejection
 	reason   string
 	limits   limits // that hold, less than asked for when those are relaxed
 	capacity float64
@@ -184,7 +177,7 @@ func (x *explorer) tryLimits(s situation, l layout, at Configuration, seen memo)
 		seen.plans[planKey{key, r.batched}] = e
 	}
 	if e.reason != "" {
-		return nil, &Rejection{at, 1, "slo", e.reason}
+		return nil, &Rejection{at, 1, e.code, e.reason}
 	}
 	option := e.option
 	option.Configuration, option.found = at, e
@@ -216,25 +209,26 @@ func (x *explorer) evaluate(s *situation, r replica, m mix) *evaluated {
 	rate, bound := r.quickRate(s.limits)
 	switch {
 	case rate == 0 && !x.relaxed:
-		return &evaluated{reason: s.sloReason(r, bound), capacity: r.capacity}
+		return &evaluated{code: "slo", reason: s.sloReason(r, bound), capacity: r.capacity}
 	case rate == 0:
 		rate, bound = s.relaxed(r)
 	}
 	e := &evaluated{limits: s.limits, capacity: r.capacity, bounded: bound == boundByCache || bound == boundBySequences}
 	if rate == 0 {
-		e.reason = fmt.Sprintf("one request at a time is already too much: %s", bound)
+		e.code, e.reason = "slo", fmt.Sprintf("one request at a time is already too much: %s", bound)
 		return e
 	}
 	load := planLoad(r, s.inputs, rate)
 	var p Plan
 	if s.judge(&p, r, load, rate); len(p.Reasons) > 0 {
-		e.reason = p.Reasons[0]
+		e.code, e.reason = "load", p.Reasons[0]
 		return e
 	}
 	at := load.operating
 	e.least = load.least(s.inputs)
 	e.option = newOption(load.fleet(s.inputs, m, rate), rate, bound, m.output)
 	e.option.UserTokensPS, e.option.Quality = 1/at.tpot(r), s.quality()
+	e.option.Error, e.option.Measured = modelError(r.constants), fromMeasurements(r.constants.Source)
 	r.mix.later = condense(r.mix.later, fewLengths)
 	e.option.TTFT, e.option.TPOT = roughly(at.ttftBelow, 0.99, at.ttft()), at.tpotQuantile(r, 0.99)
 	return e

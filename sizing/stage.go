@@ -42,13 +42,21 @@ func (s *situation) stageLayers(stage int) []profiles.Layer {
 }
 
 // resolveWeights weighs the model once: nothing that is settled later changes it.
-func (s *situation) resolveWeights(Request) error {
+func (s *situation) resolveWeights(r Request) error {
+	w := s.weighed.of(s, r.WeightDType)
+	s.stages, s.facts = w.stages, w.facts
+	return nil
+}
+
+// weigh computes the weights of each stage, and what a step's time depends on.
+func (s *situation) weigh() weighing {
+	var w weighing
 	for stage := range s.inputs.PipelineParallel {
-		s.stages = append(s.stages, s.stageWeights(stage))
+		w.stages = append(w.stages, s.stageWeights(stage))
 	}
 	in := s.inputs
-	s.facts = cost.NewFacts(s.model, s.format, s.kv, cost.Parallel{Tensor: in.TensorParallel, Pipeline: in.PipelineParallel, Expert: in.ExpertParallel, Data: in.DataParallel})
-	return nil
+	w.facts = cost.NewFacts(s.model, s.format, s.kv, cost.Parallel{Tensor: in.TensorParallel, Pipeline: in.PipelineParallel, Expert: in.ExpertParallel, Data: in.DataParallel})
+	return w
 }
 
 // stageWeights are the weights of a stage, before they are divided over ranks.
