@@ -70,7 +70,7 @@ func (f *Search) settle(ctx context.Context, x *explorer) error {
 		}
 	}
 	candidates := front(priced, tolerance)
-	for _, o := range slices.Concat(maybeCheapest(priced), maybeCheapest(only(priced, asPublished)), maybeCheapest(only(priced, isMeasured))) {
+	for _, o := range slices.Concat(maybeCheapest(priced), maybeCheapest(only(priced, asPublished))) {
 		if !slices.ContainsFunc(candidates, func(c Option) bool { return c.order == o.order }) {
 			candidates = append(candidates, o)
 		}
@@ -83,6 +83,7 @@ func (f *Search) settle(ctx context.Context, x *explorer) error {
 	if err != nil {
 		return err
 	}
+	candidates = append(candidates, more...)
 	best, err := f.planInFull(ctx, x, bestPerAccelerator(unpriced))
 	if err != nil {
 		return err
@@ -92,8 +93,8 @@ func (f *Search) settle(ctx context.Context, x *explorer) error {
 	if len(f.Front) > 0 {
 		f.Cheapest = &f.Front[0]
 	}
-	f.Published, f.Measured = first(only(candidates, asPublished)), first(only(candidates, isMeasured))
-	f.PerKind = append(f.PerKind, cheapestPerAccelerator(slices.Concat(candidates, more))...)
+	f.PerKind = append(f.PerKind, cheapestPerAccelerator(candidates)...)
+	f.Published, f.Measured = first(only(candidates, asPublished)), first(only(f.PerKind, isMeasured))
 	f.learnAll()
 	f.Feasible = len(f.Front)+len(f.Unpriced) > 0
 	return nil

@@ -27,10 +27,17 @@ func searchFor(change func(*SearchRequest)) SearchRequest {
 	return r
 }
 
-func BenchmarkExplore(b *testing.B) {
+func BenchmarkExplore(b *testing.B) { benchmarkExplore(b, searchFor(nil)) }
+
+// BenchmarkExploreExperts has layouts with data ranks too.
+func BenchmarkExploreExperts(b *testing.B) {
+	benchmarkExplore(b, searchFor(func(r *SearchRequest) { r.Scenario.Model, r.Scenario.Workload.Arrival = "gpt-oss-120b", rps(50) }))
+}
+
+func benchmarkExplore(b *testing.B, r SearchRequest) {
 	configurations := 0
 	for b.Loop() {
-		s, err := Explore(context.Background(), searchFor(nil), nil)
+		s, err := Explore(context.Background(), r, nil)
 		if err != nil {
 			b.Fatal(err)
 		}

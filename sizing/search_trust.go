@@ -9,7 +9,7 @@ func fromMeasurements(source string) bool { return !strings.HasSuffix(source, "w
 
 // OptionMoney is what an option costs in a month, beside what it is compared with.
 type OptionMoney struct {
-	USDPerMonth float64 `json:"usd_per_month"` // of 730 hours of the fixed fleet
+	USDPerMonth float64 `json:"usd_per_month,omitempty"` // of 730 hours of the fixed fleet
 	Autoscaled  float64 `json:"usd_per_month_autoscaled,omitempty"`
 	API         float64 `json:"api_usd_per_month,omitempty"`
 	Cheaper     string  `json:"cheaper,omitempty"` // "self-hosted" or "api", as in a plan

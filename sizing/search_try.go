@@ -230,7 +230,9 @@ func (x *explorer) evaluate(s *situation, r replica, m mix) *evaluated {
 	e.option.UserTokensPS, e.option.Quality = 1/at.tpot(r), s.quality()
 	e.option.Error, e.option.Measured = modelError(r.constants), fromMeasurements(r.constants.Source)
 	r.mix.later = condense(r.mix.later, fewLengths)
-	e.option.TTFT, e.option.TPOT = roughly(at.ttftBelow, 0.99, at.ttft()), at.tpotQuantile(r, 0.99)
+	decoding := at.decoding(r)
+	e.option.TTFT = roughly(at.ttftBelow, 0.99, at.ttft())
+	e.option.TPOT = roughly(func(t float64) float64 { return decoding.tpotBelow(r.mix.later, t) }, 0.99, at.step)
 	return e
 }
 

@@ -70,7 +70,10 @@ plan that meets the objective, and for those that are better in latency.`,
 				if explain {
 					return usagef("--explain explains one plan: add it to a command that the search prints")
 				}
-				return runSearch(cmd, s, &output, sizing.SearchRequest{Request: request, Accelerators: names})
+				if emit.target != "" {
+					return usagef("--emit writes one plan: add it to a command that the search prints")
+				}
+				return runSearch(s, &output, sizing.SearchRequest{Request: request, Accelerators: names})
 			}
 			plan, err := sizing.Compute(request)
 			if err != nil {

@@ -40,22 +40,60 @@ func (f *searchFlags) accelerators(said string) (names []string, search bool) {
 	return names, f.search
 }
 
-// quietFor is how long a search may take before it says how far it is.
-const quietFor = time.Second
+// Progress is said once a search has taken quietFor: on a terminal in a line that
+// is written anew each redrawEvery, else in lines of which one comes each
+// tellEvery, so that logs stay short.
+const (
+	quietFor    = time.Second
+	redrawEvery = 100 * time.Millisecond
+	tellEvery   = 5 * time.Second
+)
 
-// searchProgress writes how far a search is, once every quietFor.
-func searchProgress(w io.Writer, now func() time.Time) func(done, all int) {
-	said := now()
-	return func(done, all int) {
-		if t := now(); t.Sub(said) >= quietFor {
-			said = t
-			fmt.Fprintf(w, "searching: %d%%\n", done*100/all)
-		}
+// progress says how far a search is.
+type progress struct {
+	w        io.Writer
+	terminal bool
+	now      func() time.Time
+	next     time.Time
+	drawn    bool
+}
+
+func newProgress(s *iostreams.IO, now func() time.Time) *progress {
+	p := &progress{w: s.Err, terminal: s.ErrTTY && s.Env("TERM") != "dumb", now: now}
+	p.next = now().Add(quietFor)
+	if !p.terminal {
+		p.next = now().Add(tellEvery)
+	}
+	return p
+}
+
+// tell is called with how much is done, of all.
+func (p *progress) tell(done, all int) {
+	t := p.now()
+	if t.Before(p.next) {
+		return
+	}
+	if !p.terminal {
+		p.next = t.Add(tellEvery)
+		fmt.Fprintf(p.w, "searching: %d%%\n", done*100/all)
+		return
+	}
+	p.next, p.drawn = t.Add(redrawEvery), true
+	fmt.Fprintf(p.w, "\rsearching: %d%%%s", done*100/all, eraseToEnd)
+}
+
+// eraseToEnd clears a line from the cursor on (ECMA-48, EL).
+const eraseToEnd = "\x1b[K"
+
+// end leaves nothing of the line on the terminal.
+func (p *progress) end() {
+	if p.drawn {
+		fmt.Fprint(p.w, "\r"+eraseToEnd)
 	}
 }
 
 // runSearch searches and writes the result. Ctrl-C ends it with nothing written.
-func runSearch(cmd *cobra.Command, s *iostreams.IO, output *outputFlag, r sizing.SearchRequest) error {
+func runSearch(s *iostreams.IO, output *outputFlag, r sizing.SearchRequest) error {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -69,7 +107,9 @@ func runSearch(cmd *cobra.Command, s *iostreams.IO, output *outputFlag, r sizing
 			}
 		})
 	}
-	result, err := sizing.Explore(ctx, r, searchProgress(s.Err, time.Now))
+	p := newProgress(s, time.Now)
+	result, err := sizing.Explore(ctx, r, p.tell)
+	p.end()
 	if context.Cause(ctx) == errSearchStopped {
 		return hinted(exitInterrupted, errSearchStopped, "name fewer with --accelerator, or say --tp, --weight-dtype or --max-num-seqs")
 	}
