@@ -97,7 +97,7 @@ func winners(s *sizing.Search) []winner {
 	for _, w := range []winner{
 		{cheapestTitle(s), s.Cheapest},
 		{"Cheapest on accelerators that the engine was measured on", s.Measured},
-		{"Cheapest with weights and cache as the model is published", s.Published},
+		{publishedTitle(s), s.Published},
 	} {
 		if w.option == nil || len(all) > 0 && w.option.Configuration == s.Cheapest.Configuration {
 			continue
@@ -109,6 +109,15 @@ func winners(s *sizing.Search) []winner {
 		all = append(all, w)
 	}
 	return all
+}
+
+// publishedTitle says when quality as published costs no more.
+func publishedTitle(s *sizing.Search) string {
+	title := "Cheapest with weights and cache as the model is published"
+	if s.Published != nil && s.Cheapest != nil && s.Published.USDPerHour <= s.Cheapest.USDPerHour {
+		title += ", for the same price"
+	}
+	return title
 }
 
 func writeWinner(b *strings.Builder, s *sizing.Search, w winner) {
