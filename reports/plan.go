@@ -51,6 +51,7 @@ func writeAnswer(b *strings.Builder, p *sizing.Plan) {
 		writeAlternatives(b, p.Alternatives)
 		return
 	}
+	writeRelaxed(b, in.SLO)
 	f := p.Fleet
 	per := f.Accelerators / f.Replicas
 	b.WriteString("\n")
@@ -61,6 +62,18 @@ func writeAnswer(b *strings.Builder, p *sizing.Plan) {
 			units.Count(int64(f.Spare)), units.Count(int64(f.Needed)), f.UtilizationWithFailures*100))
 	}
 	writeBill(b, p)
+}
+
+// writeRelaxed says above the numbers that they are not for the default objective.
+func writeRelaxed(b *strings.Builder, slo sizing.SLO) {
+	if len(slo.Relaxed) == 0 {
+		return
+	}
+	b.WriteString("\n")
+	for _, r := range slo.Relaxed {
+		paragraph(b, "  ", fmt.Sprintf("The default %s of %s can't be met by a lone request (%s at p%g): planned for %s instead; --slo sets yours.",
+			r.Name, units.Seconds(r.Default), units.Seconds(r.Lone), slo.Attainment*100, units.Seconds(r.Planned)))
+	}
 }
 
 // writeAlternatives writes the commands of the smallest changes, to be copied.
@@ -163,6 +176,9 @@ func writePerformance(b *strings.Builder, p *sizing.Plan) {
 		bound := ""
 		if r.bound > 0 {
 			bound = fmt.Sprintf("p%g ≤ %s", p.Inputs.SLO.Attainment*100, units.Seconds(r.bound))
+			if missed(r.times, r.bound, p.Inputs.SLO.Attainment) {
+				bound += " ✗"
+			}
 		}
 		t.Rows = append(t.Rows, []string{r.name, units.Seconds(r.times.Mean), within(r.times.Mean, q.Error), units.Seconds(r.times.P50), units.Seconds(r.times.P99), bound})
 	}
@@ -171,6 +187,12 @@ func writePerformance(b *strings.Builder, p *sizing.Plan) {
 		units.Number(q.Batch), units.Number(q.PrefillTokensPS), units.Number(q.OutputTokensPS), q.RooflineFraction*100, q.DominantTerm))
 	paragraph(b, "  ", fmt.Sprintf("Times are a forecast. On measured runs that took no part in the fit the step model is off by %.0f%% in the middle, and 80%% of them lie within ×%.2f to ×%.2f of it; what queues is more uncertain.",
 		q.Error.Relative*100, q.Error.Low, q.Error.High))
+}
+
+// missed reports whether the quantiles that are shown rule out that a bound holds
+// for a share of requests.
+func missed(times sizing.Quantiles, bound, attainment float64) bool {
+	return attainment >= 0.99 && times.P99 > bound || attainment >= 0.5 && times.P50 > bound
 }
 
 // within is the interval about a mean in which 80 % of measured runs would lie.

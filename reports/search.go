@@ -44,8 +44,8 @@ func WriteSearch(w io.Writer, s *sizing.Search) error {
 
 // cheapestTitle says what the cheapest option is.
 func cheapestTitle(s *sizing.Search) string {
-	if slices.ContainsFunc(s.Warnings, func(w sizing.Warning) bool { return w.Code == "default-slo" }) {
-		return "Cheapest; nothing meets the default objective, which is left out"
+	if len(s.Inputs.SLO.Relaxed) > 0 {
+		return "Cheapest; nothing meets the default objective, this is for the nearest"
 	}
 	return "Cheapest that meets the objective"
 }

@@ -62,6 +62,8 @@ type SLO struct {
 	E2E        float64 `json:"e2e_s,omitempty"`
 	Attainment float64 `json:"attainment"`
 	Given      bool    `json:"given"` // by the user, so that missing it is a failure
+
+	Relaxed []RelaxedBound `json:"relaxed,omitempty"` // of a default objective that lone requests break
 }
 
 // ModelFacts are sizes of the whole model.

@@ -163,6 +163,9 @@ func (l limits) missed(r replica, st state) string {
 	return text
 }
 
+// tight is the share of a bound from which a lone request leaves hardly any of it.
+const tight = 0.9
+
 // warnTight says when a lone request leaves hardly any of a bound to the load: the
 // replicas then depend on the last few percent of a forecast.
 func (s *situation) warnTight(r replica) {
@@ -179,7 +182,7 @@ func (s *situation) warnTight(r replica) {
 		if c.bound == 0 {
 			continue
 		}
-		if alone := c.alone(); alone > 0.9*c.bound {
+		if alone := c.alone(); alone > tight*c.bound {
 			s.warn("tight-slo", "%s p%g is %s for requests that meet no others, against %s: the number of replicas depends on the last few percent of the forecast",
 				c.name, l.quantile*100, units.Seconds(alone), units.Seconds(c.bound))
 		}

@@ -21,8 +21,8 @@ const DefaultTargetUtilization = 0.8
 // Request is what to plan for: a scenario, and settings of the engine that are
 // no part of one. Zero fields take defaults, each of which is listed in
 // Plan.Assumptions with the flag that changes it. An SLO in the scenario counts
-// as given by the user; without one the workload's default is reported, and
-// does not make a plan infeasible.
+// as given by the user; without one the workload's default holds, which does not
+// make a plan infeasible: a bound that even a lone request breaks is raised.
 type Request struct {
 	Scenario profiles.Scenario
 

@@ -34,7 +34,6 @@ type explorer struct {
 	model    *profiles.Model
 	names    []string // of the accelerators
 	sloGiven bool
-	relaxed  bool // leave bounds of a default objective out that a lone request breaks
 	jobs     []job
 }
 
