@@ -275,6 +275,15 @@ func paragraph(b *strings.Builder, prefix, text string) {
 	}
 }
 
+// WriteParagraph writes text after a prefix as a plan's paragraphs are, over lines
+// of at most 80 columns.
+func WriteParagraph(w io.Writer, prefix, text string) error {
+	var b strings.Builder
+	paragraph(&b, prefix, text)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
 // writeTable writes to a builder, which never fails.
 func writeTable(b *strings.Builder, t Table) { _, _ = t.WriteTo(b) }
 

@@ -152,6 +152,7 @@ func (s *situation) plan(p *Plan, l layout, m mix) {
 	s.now = load.operating
 	p.Performance = performance(r, load, rate, bound)
 	p.Fleet = load.fleet(s.inputs, m, rate)
+	p.Scaling = s.scaling(r, load, l, p.Memory, rate)
 	s.disaggregate(p, r, load)
 	s.compareMoney(p, load, m)
 }

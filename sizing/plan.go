@@ -15,6 +15,7 @@ type Plan struct {
 	Memory       Memory        `json:"memory"`
 	Performance  *Performance  `json:"performance,omitempty"`
 	Fleet        *Fleet        `json:"plan,omitempty"`
+	Scaling      *Scaling      `json:"scaling,omitempty"`
 	Pools        *Pools        `json:"pools,omitempty"` // the same load with prefill and decode apart
 	Day          *Day          `json:"day,omitempty"`
 	API          *API          `json:"api,omitempty"`
