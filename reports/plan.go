@@ -38,9 +38,9 @@ func writeAnswer(b *strings.Builder, p *sizing.Plan) {
 	what := fmt.Sprintf("%s on %s with %s", in.Model, in.Accelerator, in.Engine)
 	switch {
 	case in.RPS > 0:
-		what += fmt.Sprintf(", %s requests/s of %s", units.Number(in.RPS), in.Workload)
+		what += fmt.Sprintf(", %s/s of %s", units.Of(in.RPS, "request"), in.Workload)
 	case in.Concurrency > 0:
-		what += fmt.Sprintf(", %s requests of %s in flight", units.Count(int64(in.Concurrency)), in.Workload)
+		what += fmt.Sprintf(", %s of %s in flight", count(in.Concurrency, "request"), in.Workload)
 	}
 	paragraph(b, "", what)
 	if !p.Feasible {
@@ -166,7 +166,7 @@ func writePerformance(b *strings.Builder, p *sizing.Plan) {
 	if q == nil {
 		return
 	}
-	fmt.Fprintf(b, "\nOne replica at %s requests/s (largest: %s, stopped by: %s)\n", units.Number(q.RPS), units.Number(q.MaxRPS), q.Bound)
+	fmt.Fprintf(b, "\nOne replica at %s/s (largest: %s, stopped by: %s)\n", units.Of(q.RPS, "request"), units.Number(q.MaxRPS), q.Bound)
 	t := Table{Indent: 2, Header: []string{"", "mean", "80% within", "p50", "p99", "objective"}, Right: []bool{false, true, true, true, true, true}}
 	for _, r := range []struct {
 		name  string
@@ -287,14 +287,15 @@ func WriteParagraph(w io.Writer, prefix, text string) error {
 // writeTable writes to a builder, which never fails.
 func writeTable(b *strings.Builder, t Table) { _, _ = t.WriteTo(b) }
 
-// money writes dollars with cents, or three significant digits below one.
+// money writes whole dollars from 1,000, cents from a cent, and three significant
+// digits below.
 func money(v float64) string {
 	switch {
 	case v >= 1000:
 		return units.Count(int64(v + 0.5))
-	case v >= 1:
+	case v >= 0.01 || v <= 0:
 		return fmt.Sprintf("%.2f", v)
-	case v > 0 && v < 1e-4: // %g would write an exponent
+	case v < 1e-4: // %g would write an exponent
 		return strconv.FormatFloat(v, 'f', 2-int(math.Floor(math.Log10(v))), 64)
 	}
 	return fmt.Sprintf("%.3g", v)

@@ -55,9 +55,9 @@ func searchTitle(s *sizing.Search) string {
 	title := fmt.Sprintf("%s with %s", in.Model, in.Engine)
 	switch {
 	case in.RPS > 0:
-		title += fmt.Sprintf(", %s requests/s of %s", units.Number(in.RPS), in.Workload)
+		title += fmt.Sprintf(", %s/s of %s", units.Of(in.RPS, "request"), in.Workload)
 	case in.Concurrency > 0:
-		title += fmt.Sprintf(", %s requests of %s in flight", units.Count(int64(in.Concurrency)), in.Workload)
+		title += fmt.Sprintf(", %s of %s in flight", count(in.Concurrency, "request"), in.Workload)
 	default:
 		title += ", one replica loaded with " + in.Workload
 	}

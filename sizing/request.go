@@ -265,7 +265,7 @@ func (s *situation) resolveWorkload(r Request) error {
 	if w.Arrival.RatePerS == 0 && w.Arrival.Concurrency == 0 {
 		load := "one replica at target utilization"
 		if r.Count > 0 {
-			load = "the largest that the accelerators carry"
+			load = fmt.Sprintf("%g%% of the largest that the accelerators carry", s.inputs.TargetUtilization*100)
 		}
 		s.assume("load", load, "--rps or --concurrency")
 	}
@@ -340,7 +340,7 @@ func (s *situation) resolvePrice(r Request) error {
 		in.USDPerAcceleratorHour, in.PriceSource = price, "given"
 	case s.device.USDPerHour > 0:
 		in.USDPerAcceleratorHour, in.PriceSource, in.PriceDate = s.device.USDPerHour, s.device.PriceSource, s.device.PriceDate
-		s.assume("price", fmt.Sprintf("$%s per accelerator and hour, %s", units.Number(s.device.USDPerHour), in.PriceDate), "--price")
+		s.assume("price", fmt.Sprintf("$%s per accelerator and hour, %s", priceText(s.device.USDPerHour), in.PriceDate), "--price")
 	default:
 		s.warn("no-price", "no price is known for %s: give one with --price", s.device.Name)
 	}

@@ -65,7 +65,7 @@ func (s *situation) warnOfLowBatch(q *Performance) {
 		return
 	}
 	s.warn("batch-one", "the batch is %s: each step reads all weights for about one token, so that these times are no measure of throughput; at %s the same replica makes a token %s times cheaper: share it, or call a hosted API",
-		units.Number(q.Batch), units.Number(full)+" requests/s", units.Number(gain))
+		units.Number(q.Batch), units.Of(full, "request")+"/s", units.Number(gain))
 }
 
 // oversubscribed says that the longest requests do not fit together, and which
@@ -78,6 +78,6 @@ func (s *situation) oversubscribed(m Memory) {
 	} else {
 		limit = "or " + limit
 	}
-	s.warn("oversubscribed", "max_num_seqs %d × max_model_len %d is more than the pool, which holds %s requests of that length: preemption is ahead when long ones meet; lower --max-model-len to what requests need %s",
-		in.MaxNumSeqs, in.MaxModelLen, units.Number(m.MaxConcurrency), limit)
+	s.warn("oversubscribed", "max_num_seqs %d × max_model_len %d is more than the pool, which holds %s of that length: preemption is ahead when long ones meet; lower --max-model-len to what requests need %s",
+		in.MaxNumSeqs, in.MaxModelLen, units.Of(m.MaxConcurrency, "request"), limit)
 }
