@@ -12,8 +12,9 @@ const longestName = 200
 
 // Suggest returns the known name nearest to name, or "" when none is near. A
 // name is near when at most a third of its letters, and at least two, would
-// have to change; a known name that contains it counts as near as well, and one
-// that begins with it is nearer than one that is two letters off.
+// have to change; a known name that contains it counts as near as well. One that
+// begins with it, or has its words in their order (llama8b in llama-3.1-8b), is
+// nearer than one that is two letters off.
 func Suggest(name string, known []string) string {
 	if len(name) > longestName {
 		return ""
@@ -25,23 +26,87 @@ func Suggest(name string, known []string) string {
 			best, bestDistance = candidate, d
 		}
 	}
+	if near := sameWords(want, known); near != "" {
+		return near
+	}
 	if bestDistance < 2 || len(want) < 3 {
 		return best
 	}
-	for _, candidate := range known {
-		if strings.HasPrefix(strings.ToLower(candidate), want) {
-			return candidate
-		}
+	begins := func(candidate string) bool { return strings.HasPrefix(candidate, want) }
+	if near := usual(known, begins); near != "" {
+		return near
 	}
 	if best != "" {
 		return best
 	}
+	return usual(known, func(candidate string) bool { return strings.Contains(candidate, want) })
+}
+
+// usual is the first known name that fits, in lower case, but of the forms of an
+// accelerator the one on a server's board.
+func usual(known []string, fits func(string) bool) string {
+	first := ""
 	for _, candidate := range known {
-		if strings.Contains(strings.ToLower(candidate), want) {
+		if !fits(strings.ToLower(candidate)) {
+			continue
+		}
+		if strings.Contains(candidate, "-sxm") {
 			return candidate
 		}
+		if first == "" {
+			first = candidate
+		}
 	}
-	return ""
+	return first
+}
+
+// nameParts splits a name at punctuation and before digits: llama8b is llama, 8b.
+func nameParts(name string) (parts []string) {
+	start := 0
+	add := func(end int) {
+		if end > start {
+			parts = append(parts, name[start:end])
+		}
+	}
+	isDigit := func(c byte) bool { return c >= '0' && c <= '9' }
+	for i := range len(name) {
+		switch c := name[i]; {
+		case strings.IndexByte("-_./ :", c) >= 0:
+			add(i)
+			start = i + 1
+		case i > start && isDigit(c) && !isDigit(name[i-1]):
+			add(i)
+			start = i
+		}
+	}
+	add(len(name))
+	return parts
+}
+
+// sameWords is the last known name, which is the newest of a family, that begins
+// and ends as name does and has all its words, at least two, in their order; ""
+// when there is none.
+func sameWords(name string, known []string) string {
+	parts := nameParts(name)
+	if len(parts) < 2 {
+		return ""
+	}
+	last := ""
+	for _, candidate := range known {
+		all, i := nameParts(strings.ToLower(candidate)), 0
+		if len(all) < len(parts) || all[0] != parts[0] || all[len(all)-1] != parts[len(parts)-1] {
+			continue
+		}
+		for _, part := range all {
+			if i < len(parts) && part == parts[i] {
+				i++
+			}
+		}
+		if i == len(parts) {
+			last = candidate
+		}
+	}
+	return last
 }
 
 // DidYouMean is the end of an error about a name that is not among known:

@@ -38,9 +38,9 @@ func writeAnswer(b *strings.Builder, p *sizing.Plan) {
 	what := fmt.Sprintf("%s on %s with %s", in.Model, in.Accelerator, in.Engine)
 	switch {
 	case in.RPS > 0:
-		what += fmt.Sprintf(", %s requests/s of %s", units.Number(in.RPS), in.Workload)
+		what += fmt.Sprintf(", %s/s of %s", units.Of(in.RPS, "request"), in.Workload)
 	case in.Concurrency > 0:
-		what += fmt.Sprintf(", %s requests of %s in flight", units.Count(int64(in.Concurrency)), in.Workload)
+		what += fmt.Sprintf(", %s of %s in flight", count(in.Concurrency, "request"), in.Workload)
 	}
 	paragraph(b, "", what)
 	if !p.Feasible {
@@ -51,6 +51,7 @@ func writeAnswer(b *strings.Builder, p *sizing.Plan) {
 		writeAlternatives(b, p.Alternatives)
 		return
 	}
+	writeRelaxed(b, in.SLO)
 	f := p.Fleet
 	per := f.Accelerators / f.Replicas
 	b.WriteString("\n")
@@ -61,6 +62,18 @@ func writeAnswer(b *strings.Builder, p *sizing.Plan) {
 			units.Count(int64(f.Spare)), units.Count(int64(f.Needed)), f.UtilizationWithFailures*100))
 	}
 	writeBill(b, p)
+}
+
+// writeRelaxed says above the numbers that they are not for the default objective.
+func writeRelaxed(b *strings.Builder, slo sizing.SLO) {
+	if len(slo.Relaxed) == 0 {
+		return
+	}
+	b.WriteString("\n")
+	for _, r := range slo.Relaxed {
+		paragraph(b, "  ", fmt.Sprintf("The default %s of %s can't be met by a lone request (%s at p%g): planned for %s instead; --slo sets yours.",
+			r.Name, units.Seconds(r.Default), units.Seconds(r.Lone), slo.Attainment*100, units.Seconds(r.Planned)))
+	}
 }
 
 // writeAlternatives writes the commands of the smallest changes, to be copied.
@@ -153,7 +166,7 @@ func writePerformance(b *strings.Builder, p *sizing.Plan) {
 	if q == nil {
 		return
 	}
-	fmt.Fprintf(b, "\nOne replica at %s requests/s (largest: %s, stopped by: %s)\n", units.Number(q.RPS), units.Number(q.MaxRPS), q.Bound)
+	fmt.Fprintf(b, "\nOne replica at %s/s (largest: %s, stopped by: %s)\n", units.Of(q.RPS, "request"), units.Number(q.MaxRPS), q.Bound)
 	t := Table{Indent: 2, Header: []string{"", "mean", "80% within", "p50", "p99", "objective"}, Right: []bool{false, true, true, true, true, true}}
 	for _, r := range []struct {
 		name  string
@@ -163,6 +176,9 @@ func writePerformance(b *strings.Builder, p *sizing.Plan) {
 		bound := ""
 		if r.bound > 0 {
 			bound = fmt.Sprintf("p%g ≤ %s", p.Inputs.SLO.Attainment*100, units.Seconds(r.bound))
+			if missed(r.times, r.bound, p.Inputs.SLO.Attainment) {
+				bound += " ✗"
+			}
 		}
 		t.Rows = append(t.Rows, []string{r.name, units.Seconds(r.times.Mean), within(r.times.Mean, q.Error), units.Seconds(r.times.P50), units.Seconds(r.times.P99), bound})
 	}
@@ -171,6 +187,12 @@ func writePerformance(b *strings.Builder, p *sizing.Plan) {
 		units.Number(q.Batch), units.Number(q.PrefillTokensPS), units.Number(q.OutputTokensPS), q.RooflineFraction*100, q.DominantTerm))
 	paragraph(b, "  ", fmt.Sprintf("Times are a forecast. On measured runs that took no part in the fit the step model is off by %.0f%% in the middle, and 80%% of them lie within ×%.2f to ×%.2f of it; what queues is more uncertain.",
 		q.Error.Relative*100, q.Error.Low, q.Error.High))
+}
+
+// missed reports whether the quantiles that are shown rule out that a bound holds
+// for a share of requests.
+func missed(times sizing.Quantiles, bound, attainment float64) bool {
+	return attainment >= 0.99 && times.P99 > bound || attainment >= 0.5 && times.P50 > bound
 }
 
 // within is the interval about a mean in which 80 % of measured runs would lie.
@@ -253,17 +275,27 @@ func paragraph(b *strings.Builder, prefix, text string) {
 	}
 }
 
+// WriteParagraph writes text after a prefix as a plan's paragraphs are, over lines
+// of at most 80 columns.
+func WriteParagraph(w io.Writer, prefix, text string) error {
+	var b strings.Builder
+	paragraph(&b, prefix, text)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
 // writeTable writes to a builder, which never fails.
 func writeTable(b *strings.Builder, t Table) { _, _ = t.WriteTo(b) }
 
-// money writes dollars with cents, or three significant digits below one.
+// money writes whole dollars from 1,000, cents from a cent, and three significant
+// digits below.
 func money(v float64) string {
 	switch {
 	case v >= 1000:
 		return units.Count(int64(v + 0.5))
-	case v >= 1:
+	case v >= 0.01 || v <= 0:
 		return fmt.Sprintf("%.2f", v)
-	case v > 0 && v < 1e-4: // %g would write an exponent
+	case v < 1e-4: // %g would write an exponent
 		return strconv.FormatFloat(v, 'f', 2-int(math.Floor(math.Log10(v))), 64)
 	}
 	return fmt.Sprintf("%.3g", v)

@@ -133,7 +133,7 @@ func writeAPI(b *strings.Builder, p *sizing.Plan) {
 
 // breakEven words when which of the two is cheaper.
 func breakEven(a *sizing.API) string {
-	text := fmt.Sprintf("Break-even at %s requests/s, %.0f%% of the fleet's largest rate: below it the API is cheaper.", units.Number(a.BreakEvenRPS), a.BreakEvenUtilization*100)
+	text := fmt.Sprintf("Break-even at %s/s, %.0f%% of the fleet's largest rate: below it the API is cheaper.", units.Of(a.BreakEvenRPS, "request"), a.BreakEvenUtilization*100)
 	if a.BreakEvenUtilization > 1 {
 		return text + " The fleet can not reach it."
 	}

@@ -14,7 +14,7 @@ func writePools(b *strings.Builder, p *sizing.Plan) {
 	if q == nil {
 		return
 	}
-	fmt.Fprintf(b, "\nPrefill and decode apart, at %s requests/s\n", units.Number(q.RPS))
+	fmt.Fprintf(b, "\nPrefill and decode apart, at %s/s\n", units.Of(q.RPS, "request"))
 	t := Table{Indent: 2, Header: []string{"pool", "replicas", "accelerators", "requests/s each", "largest", "stopped by"}, Right: []bool{false, true, true, true, true}}
 	for _, r := range []struct {
 		name string
@@ -24,10 +24,10 @@ func writePools(b *strings.Builder, p *sizing.Plan) {
 			units.Number(r.pool.RPS), units.Number(r.pool.MaxRPS), r.pool.Bound})
 	}
 	writeTable(b, t)
-	sum := fmt.Sprintf("%s accelerators, %s prefill replicas per decode replica.", units.Count(int64(q.Accelerators)), units.Number(q.Ratio))
+	sum := fmt.Sprintf("%s accelerators, %s per decode replica.", units.Count(int64(q.Accelerators)), units.Of(q.Ratio, "prefill replica"))
 	if q.Aggregated > 0 {
-		sum = fmt.Sprintf("%s accelerators against %s in one pool, %s prefill replicas per decode replica.",
-			units.Count(int64(q.Accelerators)), units.Count(int64(q.Aggregated)), units.Number(q.Ratio))
+		sum = fmt.Sprintf("%s accelerators against %s in one pool, %s per decode replica.",
+			units.Count(int64(q.Accelerators)), units.Count(int64(q.Aggregated)), units.Of(q.Ratio, "prefill replica"))
 	}
 	paragraph(b, "  ", sum)
 	paragraph(b, "  ", fmt.Sprintf("A request's cache, %s per accelerator, takes %s to send at %s GB/s. TTFT p99 %s with it, TPOT p99 %s, E2E p99 %s.",

@@ -53,3 +53,12 @@ func TestWritePlan(t *testing.T) {
 		})
 	}
 }
+
+// TestMoney: cents from a cent up, three significant digits below.
+func TestMoney(t *testing.T) {
+	for v, want := range map[float64]string{0: "0.00", 0.1: "0.10", 0.8: "0.80", 0.854: "0.85", 1: "1.00", 12.345: "12.35", 0.012: "0.01", 0.00154: "0.00154", 0.0000123: "0.0000123", 78840.4: "78,840"} {
+		if got := money(v); got != want {
+			t.Errorf("%v: %s, want %s", v, got, want)
+		}
+	}
+}

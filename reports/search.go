@@ -3,7 +3,6 @@ package reports
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/llmctl/llmctl/internal/units"
@@ -43,8 +42,8 @@ func WriteSearch(w io.Writer, s *sizing.Search) error {
 
 // cheapestTitle says what the cheapest option is.
 func cheapestTitle(s *sizing.Search) string {
-	if slices.ContainsFunc(s.Warnings, func(w sizing.Warning) bool { return w.Code == "default-slo" }) {
-		return "Cheapest; nothing meets the default objective, which is left out"
+	if len(s.Inputs.SLO.Relaxed) > 0 {
+		return "Cheapest; nothing meets the default objective, this is for the nearest"
 	}
 	return "Cheapest that meets the objective"
 }
@@ -54,9 +53,9 @@ func searchTitle(s *sizing.Search) string {
 	title := fmt.Sprintf("%s with %s", in.Model, in.Engine)
 	switch {
 	case in.RPS > 0:
-		title += fmt.Sprintf(", %s requests/s of %s", units.Number(in.RPS), in.Workload)
+		title += fmt.Sprintf(", %s/s of %s", units.Of(in.RPS, "request"), in.Workload)
 	case in.Concurrency > 0:
-		title += fmt.Sprintf(", %s requests of %s in flight", units.Count(int64(in.Concurrency)), in.Workload)
+		title += fmt.Sprintf(", %s of %s in flight", count(in.Concurrency, "request"), in.Workload)
 	default:
 		title += ", one replica loaded with " + in.Workload
 	}

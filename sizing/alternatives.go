@@ -1,6 +1,7 @@
 package sizing
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -15,9 +16,11 @@ import (
 
 // Alternative is a change of the request that makes a plan feasible.
 type Alternative struct {
-	Change       string `json:"change"`       // the flags that change, "--tp 16"
-	Command      string `json:"command"`      // the whole command line
-	Accelerators int    `json:"accelerators"` // of one replica
+	Change       string  `json:"change"`                 // the flags that change, "--tp 8"
+	Command      string  `json:"command"`                // the whole command line
+	Accelerators int     `json:"accelerators"`           // of one replica
+	USDPerHour   float64 `json:"usd_per_hour,omitempty"` // of all replicas that the load takes, good to a few percent
+	FewerBits    bool    `json:"fewer_bits,omitempty"`   // of weights or cache: what that does to the answers is not judged
 
 	args []string
 }
@@ -28,7 +31,8 @@ func (a Alternative) Wrapped(width int) string { return shell.Wrap(a.args, width
 // A change is flags and their values in pairs.
 type change []string
 
-// apply sets the flags in a request.
+// apply sets the flags in a request. Another accelerator has a memory and a price
+// of its own.
 func (c change) apply(r *Request) {
 	for i := 0; i+1 < len(c); i += 2 {
 		n, _ := strconv.Atoi(c[i+1])
@@ -37,158 +41,174 @@ func (c change) apply(r *Request) {
 			r.Scenario.Parallel.Tensor = n
 		case "--pp":
 			r.Scenario.Parallel.Pipeline = n
+		case "--dp":
+			r.Scenario.Parallel.Data = n
+		case "--ep":
+			r.Scenario.Parallel.Expert = n
+		case "--gpu-memory-utilization":
+			r.GPUMemoryUtilization, _ = strconv.ParseFloat(c[i+1], 64)
 		case "--max-model-len":
 			r.MaxModelLen = n
 		case "--max-num-seqs":
 			r.MaxNumSeqs = n
+		case "--max-num-batched-tokens":
+			r.MaxNumBatchedTokens = n
 		case "--kv-dtype":
 			r.KVDType = c[i+1]
 		case "--weight-dtype":
 			r.WeightDType = c[i+1]
+		case "--slo":
+			if slo, err := profiles.ParseSLO(c[i+1]); err == nil {
+				r.Scenario.SLO = []profiles.SLO{slo}
+			}
 		case "--accelerator":
-			r.Scenario.Accelerator = c[i+1]
+			r.Scenario.Accelerator, r.AcceleratorMemory, r.Scenario.Price.USDPerAcceleratorHour = c[i+1], 0, 0
 		}
 	}
 }
 
-// suggest looks for the smallest changes that make an infeasible request
-// feasible, and adds them to the reasons in words.
+// has reports whether a flag is part of the change.
+func (c change) has(flag string) bool { return slices.Contains(c, flag) }
+
+// with is both changes.
+func (c change) with(other change) change { return slices.Concat(c, other) }
+
+// mostAlternatives is how many are offered.
+const mostAlternatives = 6
+
+// suggestion looks for changes of an infeasible request.
+type suggestion struct {
+	request Request
+	found   []Alternative
+
+	nearest change // that misses the objective by least
+	misses  string // by what
+	instead string // the objective that it holds
+	off     float64
+}
+
+// works tries a change and keeps it when the request is feasible with it.
+func (g *suggestion) works(c change) bool {
+	changed := g.request
+	c.apply(&changed)
+	t, err := resolve(changed)
+	if err != nil {
+		return false
+	}
+	r, fits := t.trial()
+	if !fits {
+		return false
+	}
+	if t.sloGiven {
+		if lone := t.limits.lone(r); !(worst(lone) <= 1) {
+			g.miss(c, t, r, lone)
+			return false
+		}
+	}
+	args := changed.Args()
+	g.found = append(g.found, Alternative{
+		Change: shell.Join(c), Command: shell.Join(args), Accelerators: t.inputs.accelerators(), USDPerHour: t.roughCost(r), FewerBits: c.has("--weight-dtype") || c.has("--kv-dtype"), args: args,
+	})
+	return true
+}
+
+// miss remembers the change that misses the objective by least.
+func (g *suggestion) miss(c change, t *situation, r replica, lone []clause) {
+	off := worst(lone)
+	if off >= g.off || len(lone) == 0 {
+		return
+	}
+	l := t.limits
+	g.off, g.nearest, g.misses = off, c, broken(lone, l.quantile)
+	l.take(l.raise(r))
+	slo := profiles.SLO{TTFT: duration(l.ttft), TPOT: duration(l.tpot), E2E: duration(l.e2e)}
+	if l.quantile != profiles.DefaultAttainment {
+		slo.Attainment = l.quantile
+	}
+	g.instead = slo.String()
+}
+
+// first tries changes until one works.
+func (g *suggestion) first(ladder []change) bool { return slices.ContainsFunc(ladder, g.works) }
+
+// roughCost is what the replicas of the load cost per hour.
+func (s *situation) roughCost(r replica) float64 {
+	rate, _ := r.quickRate(s.limits)
+	if rate == 0 && !s.sloGiven {
+		l := s.limits
+		l.take(l.raise(r))
+		rate, _ = r.quickRate(l)
+	}
+	if rate == 0 {
+		return 0
+	}
+	return float64(planLoad(r, s.inputs, rate).replicas*s.inputs.accelerators()) * s.inputs.USDPerAcceleratorHour
+}
+
+// suggest looks for small changes that make an infeasible request feasible, and
+// adds them to the reasons in words: the cheapest first where prices are known.
 func (s *situation) suggest(p *Plan, r Request, l layout) {
-	nearest, least, nearestMisses := change(nil), math.Inf(1), ""
-	works := func(c change) bool {
-		changed := r
-		c.apply(&changed)
-		t, err := resolve(changed)
-		if err != nil {
-			return false
+	g := &suggestion{request: r, off: math.Inf(1)}
+	s.tryHere(g, p.Memory, l)
+	s.tryParallel(g)
+	s.tryOthers(g)
+	if len(g.found) == 0 && g.nearest != nil {
+		nearest := g.nearest
+		p.Reasons = append(p.Reasons, fmt.Sprintf("nothing that was tried meets the objective; the nearest is %s%s", shell.Join(nearest), g.misses))
+		if kept := nearest.with(change{"--slo", g.instead}); g.works(kept) {
+			p.Alternatives = g.found
+			p.Reasons = append(p.Reasons, "it works with "+g.found[0].Change)
 		}
-		fits, lone := t.trial()
-		if !fits {
-			return false
-		}
-		if off := worst(lone); t.sloGiven && !(off <= 1) {
-			if off < least {
-				nearest, least, nearestMisses = c, off, broken(lone, t.limits.quantile)
-			}
-			return false
-		}
-		args := changed.Args()
-		p.Alternatives = append(p.Alternatives, Alternative{
-			Change: shell.Join(c), Command: shell.Join(args), Accelerators: t.inputs.TensorParallel * t.inputs.PipelineParallel * t.inputs.DataParallel, args: args,
-		})
-		return true
+		return
 	}
-	for _, ladder := range s.ladders(p.Memory, l) {
-		for _, c := range ladder {
-			if works(c) {
-				break
-			}
-		}
+	if len(g.found) == 0 {
+		p.Reasons = append(p.Reasons, "nothing that was tried helps: smaller batches, more of the memory, fewer tokens, fp8 cache, 8-bit and 4-bit weights, tensor and pipeline parallelism, larger accelerators")
+		return
 	}
-	s.combine(p, works)
-	if s.inputs.TensorParallel*s.inputs.PipelineParallel < linkDomain(s.device) && !withinDomain(p.Alternatives, linkDomain(s.device)) {
-		for _, stages := range []string{"2", "4"} {
-			if works(change{"--tp", strconv.Itoa(min(8, linkDomain(s.device))), "--pp", stages}) {
-				break
-			}
-		}
-	}
+	slices.SortStableFunc(g.found, func(a, b Alternative) int { return cmp.Compare(a.rank(), b.rank()) })
+	p.Alternatives = g.found[:min(mostAlternatives, len(g.found))]
 	for _, a := range p.Alternatives {
-		p.Reasons = append(p.Reasons, "it works with "+a.Change)
+		p.Reasons = append(p.Reasons, "it works with "+a.String())
 	}
+}
+
+// rank is the price, or for want of one first what keeps the accelerator and last
+// what does not.
+func (a Alternative) rank() float64 {
 	switch {
-	case len(p.Alternatives) > 0:
-	case nearest != nil:
-		p.Reasons = append(p.Reasons, fmt.Sprintf("nothing that was tried meets the objective; the nearest is %s%s", shell.Join(nearest), nearestMisses))
-	default:
-		p.Reasons = append(p.Reasons, "nothing that was tried helps: fewer tokens, fp8 cache, 8-bit and 4-bit weights, tensor parallelism up to 16, larger accelerators")
+	case a.USDPerHour > 0:
+		return a.USDPerHour
+	case strings.HasPrefix(a.Change, "--accelerator"):
+		return math.Inf(1)
 	}
+	return 0
 }
 
-// larger are accelerators to try, smallest first.
-var larger = []string{"l40s-48gb", "a100-sxm-80gb", "h100-sxm-80gb", "h200-sxm-141gb", "b200-180gb", "b300-270gb"}
-
-// ladders are changes to try, the smallest first; of each ladder the first step
-// that works is enough.
-func (s *situation) ladders(m Memory, l layout) [][]change {
-	in := s.inputs
-	var shorter, fewer, cache, tensor, other []change
-	if fits := l.longest(m.KVCacheBlocks, in.MaxModelLen, in.MaxNumBatchedTokens); s.lenGiven && m.KVCacheBlocks > 0 && fits < in.MaxModelLen {
-		shorter = []change{{"--max-model-len", strconv.Itoa(fits)}}
+// priceText writes dollars to a cent, and whole ones with separators from 1,000.
+func priceText(usd float64) string {
+	if usd >= 1000 {
+		return units.Count(int64(usd + 0.5))
 	}
-	if in.MaxNumSeqs > 256 && !m.Given {
-		fewer = []change{{"--max-num-seqs", "256"}}
-	}
-	if s.kv.Bytes() == 2 && s.device.FP8FlopsPerS > 0 {
-		cache = []change{{"--kv-dtype", "fp8"}}
-	}
-	widest := 16
-	if s.sloGiven {
-		widest = linkDomain(s.device) // the step model knows one kind of link
-	}
-	for tp := 2; tp <= min(16, widest); tp *= 2 {
-		if tp > in.TensorParallel {
-			tensor = append(tensor, change{"--tp", strconv.Itoa(tp)})
-		}
-	}
-	for _, key := range larger {
-		if d, err := profiles.LoadAccelerator(key); err == nil && d.MemoryBytes >= s.device.MemoryBytes && key != s.device.Name {
-			other = append(other, change{"--accelerator", key})
-		}
-	}
-	return [][]change{shorter, fewer, cache, s.narrower(), tensor, other}
+	return fmt.Sprintf("%.2f", usd)
 }
 
-// narrower are weights of fewer bits than the model's: 8 where the accelerator
-// has units of 8 bits, then 4.
-func (s *situation) narrower() []change {
-	if s.format.Quantization.Method != "" {
-		return nil
+// String is the change, its price and what is to be measured about it.
+func (a Alternative) String() string {
+	text := a.Change
+	if a.USDPerHour > 0 {
+		text += ", about $" + priceText(a.USDPerHour) + " per hour"
 	}
-	eight := "int8"
-	if s.device.FP8FlopsPerS > 0 {
-		eight = "fp8"
+	if a.FewerBits {
+		text += "; fewer bits, so measure the answers"
 	}
-	return []change{{"--weight-dtype", eight}, {"--weight-dtype", "int4"}}
+	return text
 }
 
-// linkDomain is how many accelerators the fast link joins: 8 on the boards of
-// HGX and OAM servers, 72 in an NVL72 rack of GB200 or GB300 (NVIDIA). Beyond it,
-// pipeline parallelism stands the slower network.
-func linkDomain(d *profiles.Accelerator) int {
-	if strings.HasPrefix(d.Name, "gb") {
-		return 72
-	}
-	return 8
-}
-
-// withinDomain reports whether an alternative stays within a link domain.
-func withinDomain(alternatives []Alternative, domain int) bool {
-	return slices.ContainsFunc(alternatives, func(a Alternative) bool { return a.Accelerators <= domain })
-}
-
-// combine tries 8-bit weights with tensor parallelism below what alone works.
-func (s *situation) combine(p *Plan, works func(change) bool) {
-	alone := 2 * linkDomain(s.device)
-	for _, a := range p.Alternatives {
-		var tp int
-		if _, err := fmt.Sscanf(a.Change, "--tp %d", &tp); err == nil {
-			alone = tp
-		}
-	}
-	for tp := 2; tp < min(alone, 16); tp *= 2 {
-		if narrow := s.narrower(); len(narrow) > 0 && tp > s.inputs.TensorParallel && works(append(slices.Clone(narrow[0]), "--tp", strconv.Itoa(tp))) {
-			return
-		}
-	}
-}
-
-// trial reports whether a situation fits, and what a lone request then takes
-// for each bound that was asked for.
-func (s *situation) trial() (fits bool, lone []clause) {
+// trial is the replica of a situation, and whether model and requests fit.
+func (s *situation) trial() (replica, bool) {
 	l, err := s.newLayout()
 	if err != nil {
-		return false, nil
+		return replica{}, false
 	}
 	s.raiseBlock(l)
 	m := s.plannedMemory(l)
@@ -197,12 +217,9 @@ func (s *situation) trial() (fits bool, lone []clause) {
 	x := s.warmMix(m, l)
 	m.MixSequences = mixSequences(m, l, x) * float64(s.inputs.DataParallel)
 	if len(s.memoryReasons(m, l, x)) > 0 {
-		return false, nil
+		return replica{}, false
 	}
-	if !s.sloGiven {
-		return true, nil
-	}
-	return true, s.limits.lone(s.newReplica(m, x))
+	return s.newReplica(m, x), true
 }
 
 // prefillBound says what prefilling a prompt of the longest percent is made of.

@@ -1,9 +1,11 @@
 package sizing
 
 import (
+	"math"
 	"slices"
 	"strconv"
 
+	"github.com/llmctl/llmctl/internal/units"
 	"github.com/llmctl/llmctl/profiles"
 )
 
@@ -49,8 +51,8 @@ func (r Request) Args() []string {
 	count("--max-model-len", r.MaxModelLen)
 	count("--max-num-seqs", r.MaxNumSeqs)
 	count("--max-num-batched-tokens", r.MaxNumBatchedTokens)
-	count("--kv-cache-memory", int(r.KVCacheMemory))
-	count("--accelerator-memory", int(r.AcceleratorMemory))
+	text("--kv-cache-memory", sizeText(r.KVCacheMemory))
+	text("--accelerator-memory", sizeText(r.AcceleratorMemory))
 	number("--target-utilization", r.TargetUtilization)
 	count("--count", r.Count)
 	count("--spare", r.Spare)
@@ -86,4 +88,22 @@ func workloadArgs(w profiles.Workload) []string {
 		args = append(args, "--prefix", w.Prefix.String())
 	}
 	return args
+}
+
+// sizeText writes an amount of memory as one would: in the largest unit in which it
+// has at most two decimals, else in bytes; "" for none.
+func sizeText(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	for _, unit := range []struct {
+		name  string
+		bytes float64
+	}{{"GiB", 1 << 30}, {"GB", 1e9}, {"MiB", 1 << 20}, {"MB", 1e6}} {
+		text := strconv.FormatFloat(math.Round(float64(n)/unit.bytes*100)/100, 'f', -1, 64) + unit.name
+		if read, err := units.ParseBytes(text); err == nil && read == n && float64(n) >= unit.bytes {
+			return text
+		}
+	}
+	return strconv.FormatInt(n, 10)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llmctl/llmctl/internal/units"
 	"github.com/llmctl/llmctl/profiles"
 )
 
@@ -67,4 +68,17 @@ func TestArgsCoverTheRequest(t *testing.T) {
 			t.Errorf("%s is not on the command line %v", path, got)
 		}
 	})
+}
+
+// TestSizesAreWrittenAsSaid: the unit that was typed comes back.
+func TestSizesAreWrittenAsSaid(t *testing.T) {
+	for _, text := range []string{"8GiB", "79.19GiB", "80GB", "512MiB", "58.11GiB", "24.5GB", "8589934593"} {
+		n, err := units.ParseBytes(text)
+		if err != nil || sizeText(n) != text {
+			t.Errorf("%s is written %s (%v)", text, sizeText(n), err)
+		}
+	}
+	if got := sizeText(0); got != "" {
+		t.Errorf("nothing is written %q", got)
+	}
 }

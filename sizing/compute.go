@@ -152,32 +152,9 @@ func (s *situation) plan(p *Plan, l layout, m mix) {
 	s.now = load.operating
 	p.Performance = performance(r, load, rate, bound)
 	p.Fleet = load.fleet(s.inputs, m, rate)
+	p.Scaling = s.scaling(r, load, l, p.Memory, rate)
 	s.disaggregate(p, r, load)
 	s.compareMoney(p, load, m)
-}
-
-// relaxed drops those bounds of a default objective that a lone request
-// already breaks.
-func (s *situation) relaxed(r replica) (rate float64, bound string) {
-	idle := r.at(idleRate)
-	l := s.limits
-	for _, c := range []struct {
-		name  string
-		bound *float64
-		best  float64
-	}{
-		{"TTFT", &l.ttft, idle.ttftQuantile(l.quantile)},
-		{"TPOT", &l.tpot, idle.tpotQuantile(r, l.quantile)},
-		{"E2E", &l.e2e, idle.latency(r).quantile(l.quantile)},
-	} {
-		if *c.bound > 0 && c.best > *c.bound {
-			s.warn("default-slo", "the default %s bound of %s can not hold here: a lone request takes %s at p%g; the plan leaves it out",
-				c.name, units.Seconds(*c.bound), units.Seconds(c.best), l.quantile*100)
-			*c.bound = 0
-		}
-	}
-	s.limits = l
-	return l.maxRate(r)
 }
 
 func performance(r replica, l load, maxRate float64, bound string) *Performance {

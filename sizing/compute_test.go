@@ -113,7 +113,7 @@ func TestInfeasible(t *testing.T) {
 		want   []string
 	}{
 		{"405B on one H100", func(r *Request) { r.Scenario.Model = "llama-3.1-405b" },
-			[]string{"the weights take 756 GiB", "are missing", "--tp 16"}},
+			[]string{"the weights take 756 GiB", "are missing", "--tp 8 --pp 2"}},
 		{"one request too long", func(r *Request) {
 			r.KVCacheMemory, r.MaxModelLen = 1<<30, 16_384
 		}, []string{"one request of max_model_len 16384 needs 2 GiB", "1 GiB are missing", "the longest that fits is 8192 tokens"}},

@@ -15,6 +15,7 @@ type Plan struct {
 	Memory       Memory        `json:"memory"`
 	Performance  *Performance  `json:"performance,omitempty"`
 	Fleet        *Fleet        `json:"plan,omitempty"`
+	Scaling      *Scaling      `json:"scaling,omitempty"`
 	Pools        *Pools        `json:"pools,omitempty"` // the same load with prefill and decode apart
 	Day          *Day          `json:"day,omitempty"`
 	API          *API          `json:"api,omitempty"`
@@ -62,6 +63,8 @@ type SLO struct {
 	E2E        float64 `json:"e2e_s,omitempty"`
 	Attainment float64 `json:"attainment"`
 	Given      bool    `json:"given"` // by the user, so that missing it is a failure
+
+	Relaxed []RelaxedBound `json:"relaxed,omitempty"` // of a default objective that lone requests break
 }
 
 // ModelFacts are sizes of the whole model.

@@ -116,25 +116,25 @@ func (s *situation) judge(p *Plan, r replica, l load, maxRate float64) bool {
 	if in.Count == 0 || !in.loaded() {
 		return true
 	}
-	fleet := fmt.Sprintf("%d replicas", l.replicas)
+	fleet, breaks := fmt.Sprintf("%d replicas", l.replicas), "break"
 	if l.replicas == 1 {
-		fleet = "one replica"
+		fleet, breaks = "one replica", "breaks"
 	}
 	enough := fmt.Sprintf("%d accelerators", atLeastOne(l.total/(maxRate*DefaultTargetUtilization))*in.accelerators())
 	if !l.operating.stable {
 		most, bound := limits{quantile: s.limits.quantile}.maxRate(r)
-		p.Reasons = append(p.Reasons, fmt.Sprintf("%s can not carry %s requests/s: queues grow beyond %s requests/s, stopped by %s; %s would carry it at %.0f%% of the largest rate",
-			fleet, units.Number(l.total), units.Number(most*float64(l.replicas)), bound, enough, DefaultTargetUtilization*100))
+		p.Reasons = append(p.Reasons, fmt.Sprintf("%s can not carry %s/s: queues grow beyond %s/s, stopped by %s; %s would carry it at %.0f%% of the largest rate",
+			fleet, units.Of(l.total, "request"), units.Of(most*float64(l.replicas), "request"), bound, enough, DefaultTargetUtilization*100))
 		return false
 	}
 	bound := s.limits.stops(r, l.operating)
 	switch {
 	case bound == "":
 	case s.sloGiven:
-		p.Reasons = append(p.Reasons, fmt.Sprintf("at %s requests/s %s break the %s%s; %s would hold it",
-			units.Number(l.total), fleet, bound, s.limits.missed(r, l.operating), enough))
+		p.Reasons = append(p.Reasons, fmt.Sprintf("at %s/s %s %s the %s%s; %s would hold it",
+			units.Of(l.total, "request"), fleet, breaks, bound, s.limits.missed(r, l.operating), enough))
 	default:
-		s.warn("default-slo", "at this load %s break the default %s%s", fleet, bound, s.limits.missed(r, l.operating))
+		s.warn("default-slo", "at this load %s %s the default %s%s", fleet, breaks, bound, s.limits.missed(r, l.operating))
 	}
 	return true
 }
@@ -163,6 +163,9 @@ func (l limits) missed(r replica, st state) string {
 	return text
 }
 
+// tight is the share of a bound from which a lone request leaves hardly any of it.
+const tight = 0.9
+
 // warnTight says when a lone request leaves hardly any of a bound to the load: the
 // replicas then depend on the last few percent of a forecast.
 func (s *situation) warnTight(r replica) {
@@ -179,7 +182,7 @@ func (s *situation) warnTight(r replica) {
 		if c.bound == 0 {
 			continue
 		}
-		if alone := c.alone(); alone > 0.9*c.bound {
+		if alone := c.alone(); alone > tight*c.bound {
 			s.warn("tight-slo", "%s p%g is %s for requests that meet no others, against %s: the number of replicas depends on the last few percent of the forecast",
 				c.name, l.quantile*100, units.Seconds(alone), units.Seconds(c.bound))
 		}

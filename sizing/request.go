@@ -21,8 +21,8 @@ const DefaultTargetUtilization = 0.8
 // Request is what to plan for: a scenario, and settings of the engine that are
 // no part of one. Zero fields take defaults, each of which is listed in
 // Plan.Assumptions with the flag that changes it. An SLO in the scenario counts
-// as given by the user; without one the workload's default is reported, and
-// does not make a plan infeasible.
+// as given by the user; without one the workload's default holds, which does not
+// make a plan infeasible: a bound that even a lone request breaks is raised.
 type Request struct {
 	Scenario profiles.Scenario
 
@@ -270,7 +270,7 @@ func (s *situation) resolveWorkload(r Request) error {
 	if w.Arrival.RatePerS == 0 && w.Arrival.Concurrency == 0 {
 		load := "one replica at target utilization"
 		if r.Count > 0 {
-			load = "the largest that the accelerators carry"
+			load = fmt.Sprintf("%g%% of the largest that the accelerators carry", s.inputs.TargetUtilization*100)
 		}
 		s.assume("load", load, "--rps or --concurrency")
 	}
@@ -345,7 +345,7 @@ func (s *situation) resolvePrice(r Request) error {
 		in.USDPerAcceleratorHour, in.PriceSource = price, "given"
 	case s.device.USDPerHour > 0:
 		in.USDPerAcceleratorHour, in.PriceSource, in.PriceDate = s.device.USDPerHour, s.device.PriceSource, s.device.PriceDate
-		s.assume("price", fmt.Sprintf("$%s per accelerator and hour, %s", units.Number(s.device.USDPerHour), in.PriceDate), "--price")
+		s.assume("price", fmt.Sprintf("$%s per accelerator and hour, %s", priceText(s.device.USDPerHour), in.PriceDate), "--price")
 	default:
 		s.warn("no-price", "no price is known for %s: give one with --price", s.device.Name)
 	}

@@ -2,9 +2,8 @@ package sizing
 
 import (
 	"context"
-	"fmt"
+	"math"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -115,6 +114,9 @@ type Rejection struct {
 	Configurations int    `json:"configurations"` // that it stands for
 	Code           string `json:"code"`           // no-rate, parallel, memory, slo, load or refused
 	Reason         string `json:"reason"`
+
+	off   float64               // how far a lone request is beyond the objective, where it breaks it
+	raise func() []RelaxedBound // of the objective that it breaks
 }
 
 // Explore searches. Progress, if any, is told the number of groups of
@@ -130,13 +132,25 @@ func Explore(ctx context.Context, r SearchRequest, progress func(done, all int))
 	if err != nil {
 		return nil, err
 	}
-	if !x.sloGiven && len(found.Options) == 0 && found.rejectedFor("slo") {
-		// Nothing meets an objective that nobody asked for: plan without it.
-		x.relaxed = true
+	if raised := found.nearest(x); len(raised) > 0 {
+		// Nothing meets an objective that nobody asked for: search for the nearest
+		// that something meets, the same for all.
+		in := found.Inputs.SLO
+		l := limits{ttft: in.TTFT, tpot: in.TPOT, e2e: in.E2E}
+		l.take(raised)
+		slo := profiles.SLO{TTFT: duration(l.ttft), TPOT: duration(l.tpot), E2E: duration(l.e2e)}
+		if in.Attainment != profiles.DefaultAttainment {
+			slo.Attainment = in.Attainment
+		}
+		r.Scenario.SLO = []profiles.SLO{slo}
+		if x, err = newExplorer(r); err != nil {
+			return nil, err
+		}
 		if found, err = x.tryAll(ctx, progress); err != nil {
 			return nil, err
 		}
-		found.Warnings = append(found.Warnings, Warning{"default-slo", fmt.Sprintf("nothing meets the default objective (%s): it is left out", describeSLO(found.Inputs.SLO))})
+		found.Inputs.SLO.Given, found.Inputs.SLO.Relaxed = false, raised
+		found.Warnings = append(found.Warnings, Warning{"default-slo", describeRelaxed(raised, in.Attainment) + "; --slo sets yours"})
 	}
 	if err := found.settle(ctx, x); err != nil {
 		return nil, err
@@ -144,9 +158,19 @@ func Explore(ctx context.Context, r SearchRequest, progress func(done, all int))
 	return found, nil
 }
 
-// rejectedFor reports whether a code is among the rejections.
-func (f *Search) rejectedFor(code string) bool {
-	return slices.ContainsFunc(f.Rejections, func(r Rejection) bool { return r.Code == code })
+// nearest is what to raise of a default objective when nothing meets it: the
+// bounds that the configuration breaks which misses them by least.
+func (f *Search) nearest(x *explorer) []RelaxedBound {
+	if x.sloGiven || len(f.Options) > 0 {
+		return nil
+	}
+	least, raise := math.Inf(1), func() []RelaxedBound { return nil }
+	for _, r := range f.Rejections {
+		if r.raise != nil && r.off < least {
+			least, raise = r.off, r.raise
+		}
+	}
+	return raise()
 }
 
 // tryAll evaluates every job, and joins the results in order.

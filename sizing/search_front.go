@@ -225,7 +225,7 @@ func (f *Search) planInFull(ctx context.Context, x *explorer, options []Option) 
 	}
 	var feasible []Option
 	for i, p := range plans {
-		if !p.Feasible {
+		if !p.Feasible || len(p.Inputs.SLO.Relaxed) > 0 {
 			continue
 		}
 		q, o := p.Performance, options[i]

@@ -37,8 +37,7 @@ type explorer struct {
 
 	weighed *weighings
 
-	relaxed bool // leave bounds of a default objective out that a lone request breaks
-	jobs    []job
+	jobs []job
 }
 
 // newExplorer lists the jobs.

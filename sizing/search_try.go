@@ -2,7 +2,6 @@ package sizing
 
 import (
 	"context"
-	"fmt"
 	"math"
 )
 
@@ -28,7 +27,7 @@ func (x *explorer) try(ctx context.Context, j job) outcome {
 
 // reject rejects a configuration that stands for several.
 func (o *outcome) reject(c Configuration, configurations int, code, reason string) {
-	o.rejections = append(o.rejections, Rejection{c, configurations, code, reason})
+	o.rejections = append(o.rejections, Rejection{Configuration: c, Configurations: configurations, Code: code, Reason: reason})
 }
 
 // refuse rejects all batch limits of a degree of parallelism.
@@ -126,7 +125,9 @@ type evaluated struct {
 	option   Option
 	code     string // of the rejection
 	reason   string
-	limits   limits // that hold, less than asked for when those are relaxed
+	off      float64               // how far a lone request is beyond the objective, where it breaks it
+	raise    func() []RelaxedBound // of the objective that it breaks
+	limits   limits
 	capacity float64
 	bounded  bool    // by the capacity
 	least    float64 // share of the cost that it may be in full
@@ -168,7 +169,7 @@ func (x *explorer) tryLimits(s situation, l layout, at Configuration, seen memo)
 	}
 	m.MixSequences = mixSequences(m, l, mixed) * float64(s.inputs.DataParallel)
 	if reasons := s.memoryReasons(m, l, mixed); len(reasons) > 0 {
-		return nil, &Rejection{at, 1, "memory", reasons[0]}
+		return nil, &Rejection{Configuration: at, Configurations: 1, Code: "memory", Reason: reasons[0]}
 	}
 	r := s.newReplica(m, mixed)
 	e := seen.plans[planKey{key, r.batched}]
@@ -177,7 +178,7 @@ func (x *explorer) tryLimits(s situation, l layout, at Configuration, seen memo)
 		seen.plans[planKey{key, r.batched}] = e
 	}
 	if e.reason != "" {
-		return nil, &Rejection{at, 1, e.code, e.reason}
+		return nil, &Rejection{Configuration: at, Configurations: 1, Code: e.code, Reason: e.reason, off: e.off, raise: e.raise}
 	}
 	option := e.option
 	option.Configuration, option.found = at, e
@@ -207,17 +208,14 @@ const fewLengths = 6
 // evaluate finds the rate of a replica and what the fleet takes.
 func (x *explorer) evaluate(s *situation, r replica, m mix) *evaluated {
 	rate, bound := r.quickRate(s.limits)
-	switch {
-	case rate == 0 && !x.relaxed:
-		return &evaluated{code: "slo", reason: s.sloReason(r, bound), capacity: r.capacity}
-	case rate == 0:
-		rate, bound = s.relaxed(r)
+	if rate == 0 {
+		l := s.limits
+		return &evaluated{
+			code:   "slo",
+			reason: s.sloReason(r, bound), off: worst(l.lone(r)), raise: func() []RelaxedBound { return l.raise(r) }, capacity: r.capacity,
+		}
 	}
 	e := &evaluated{limits: s.limits, capacity: r.capacity, bounded: bound == boundByCache || bound == boundBySequences}
-	if rate == 0 {
-		e.code, e.reason = "slo", fmt.Sprintf("one request at a time is already too much: %s", bound)
-		return e
-	}
 	load := planLoad(r, s.inputs, rate)
 	var p Plan
 	if s.judge(&p, r, load, rate); len(p.Reasons) > 0 {

@@ -1,6 +1,7 @@
 package sizing
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/llmctl/llmctl/internal/units"
@@ -86,8 +87,12 @@ func (s *situation) warnOfModel() {
 		}
 	}
 	if n := s.model.MTPLayers; n > 0 {
-		s.warn("speculation", "%s has %d more layers that predict further tokens (MTP): neither their weights and cache nor the gain of speculation is counted; measure the acceptance on your prompts before you count on it",
-			s.model.Name, n)
+		predicting := fmt.Sprintf("%d more layers that predict", n)
+		if n == 1 {
+			predicting = "one more layer that predicts"
+		}
+		s.warn("speculation", "%s has %s further tokens (MTP): neither their weights and cache nor the gain of speculation is counted; measure the acceptance on your prompts before you count on it",
+			s.model.Name, predicting)
 	}
 	if trained := s.model.TrainedPositions; trained > 0 && s.inputs.MaxModelLen > trained {
 		s.warn("rope-scaled", "%s was trained for %s positions, what is beyond is reached by %s scaling: measure the quality there and of short prompts, or take --max-model-len %d",

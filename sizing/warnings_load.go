@@ -2,7 +2,6 @@ package sizing
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/llmctl/llmctl/internal/units"
@@ -47,12 +46,26 @@ func (s *situation) warnOfLoad(p *Plan) {
 		s.warn("kv-bound", "the KV cache is what stops a higher rate: rising preemptions call for more replicas, an fp8 cache or shorter requests, not for faster accelerators")
 	}
 	if p.Fleet.Replicas > 1 {
-		s.warn("autoscale", "scale the %d replicas on waiting requests and KV usage, not on GPU utilization, which stays modest in a memory-bound decode while the queue grows (--emit autoscaler)", p.Fleet.Replicas)
+		s.warn("autoscale", "scale the %d replicas on waiting and running requests, not on GPU utilization, which stays modest in a memory-bound decode while the queue grows (--emit autoscaler)", p.Fleet.Replicas)
 	}
-	if said := in.RPS > 0 || in.Concurrency > 0; said && q.Batch < 2 {
-		s.warn("batch-one", "the batch is %s: each step reads all weights for about one token, so that these times are no measure of throughput; at %s requests/s the same replica makes a token %s times cheaper: share it, or call a hosted API",
-			units.Number(q.Batch), units.Number(q.MaxRPS*in.TargetUtilization), units.Number(math.Max(1, q.MaxRPS*in.TargetUtilization/q.RPS)))
+	s.warnOfLowBatch(q)
+}
+
+// cheaperBy is the gain of a full replica from which sharing one is worth saying.
+const cheaperBy = 1.5
+
+// warnOfLowBatch says that a replica which decodes hardly anything at once could do
+// much more for the same money: one that is loaded with less than half of what it
+// could be.
+func (s *situation) warnOfLowBatch(q *Performance) {
+	in := s.inputs
+	full := q.MaxRPS * in.TargetUtilization
+	gain := full / q.RPS
+	if !in.loaded() || q.Batch >= 2 || gain < cheaperBy || q.RPS > q.MaxRPS/2 {
+		return
 	}
+	s.warn("batch-one", "the batch is %s: each step reads all weights for about one token, so that these times are no measure of throughput; at %s the same replica makes a token %s times cheaper: share it, or call a hosted API",
+		units.Number(q.Batch), units.Of(full, "request")+"/s", units.Number(gain))
 }
 
 // oversubscribed says that the longest requests do not fit together, and which
@@ -65,6 +78,6 @@ func (s *situation) oversubscribed(m Memory) {
 	} else {
 		limit = "or " + limit
 	}
-	s.warn("oversubscribed", "max_num_seqs %d × max_model_len %d is more than the pool, which holds %s requests of that length: preemption is ahead when long ones meet; lower --max-model-len to what requests need %s",
-		in.MaxNumSeqs, in.MaxModelLen, units.Number(m.MaxConcurrency), limit)
+	s.warn("oversubscribed", "max_num_seqs %d × max_model_len %d is more than the pool, which holds %s of that length: preemption is ahead when long ones meet; lower --max-model-len to what requests need %s",
+		in.MaxNumSeqs, in.MaxModelLen, units.Of(m.MaxConcurrency, "request"), limit)
 }

@@ -217,3 +217,24 @@ func codesInSource(t *testing.T) []string {
 	}
 	return codes
 }
+
+// TestFullReplicaIsNotToldToFill: a batch of less than two is no news of a replica
+// that runs at the largest rate that its objective allows.
+func TestFullReplicaIsNotToldToFill(t *testing.T) {
+	for _, rate := range []float64{0.9, 0.79, 0.55, 0.3} {
+		p := mustCompute(t, scenario(func(r *Request) {
+			r.Scenario.SLO = []profiles.SLO{{TTFT: 244 * time.Millisecond}}
+		}))
+		most := p.Performance.MaxRPS
+		p = mustCompute(t, scenario(func(r *Request) {
+			r.Scenario.SLO, r.Count = []profiles.SLO{{TTFT: 244 * time.Millisecond}}, 1
+			r.Scenario.Workload.Arrival = rps(most * rate)
+		}))
+		if p.Performance.Batch >= 2 {
+			t.Fatalf("the batch is %v", p.Performance.Batch)
+		}
+		if got, want := hasWarning(p, "batch-one"), rate < 0.5; got != want {
+			t.Errorf("at %v of the largest rate: batch-one is %v", rate, got)
+		}
+	}
+}

@@ -121,7 +121,11 @@ func flagError(cmd *cobra.Command, err error) error {
 	if name, ok := strings.CutPrefix(message, "unknown flag: --"); ok {
 		known := map[string]bool{}
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { known["--"+f.Name] = !f.Hidden })
-		return usagef("unknown flag --%s%s", name, profiles.DidYouMean("--"+name, keys(known)))
+		hint := profiles.DidYouMean("--"+name, keys(known))
+		if hint == "" {
+			hint = fmt.Sprintf("; %s --help lists those that there are", cmd.CommandPath())
+		}
+		return usagef("unknown flag --%s%s", name, hint)
 	}
 	return usage(err)
 }

@@ -84,7 +84,10 @@ func TestNamedWorkloadStaysNamed(t *testing.T) {
 func TestAlternativesHold(t *testing.T) {
 	for _, line := range []string{
 		"llmctl size --model llama-3.1-405b --rps 3",
-		"llmctl size --model deepseek-v3",
+		"llmctl size --model deepseek-v3 --rps 10",
+		"llmctl size --model llama-3.1-8b --slo ttft=1ms",
+		"llmctl size --model qwen3-8b --weight-dtype awq --accelerator l4-24gb --accelerator-memory 8GiB --max-model-len 4096",
+		"llmctl size --model qwen3-8b --accelerator l4-24gb --accelerator-memory 9.37GiB --max-model-len 8192",
 		"llmctl size --model llama-3.1-8b --slo tpot=5ms",
 		"llmctl size --model llama-3.1-8b --slo ttft=130ms,tpot=5ms",
 		"llmctl size --model llama-3.1-8b --max-model-len 16384 --kv-cache-memory 1GiB",

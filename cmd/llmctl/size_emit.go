@@ -6,6 +6,7 @@ import (
 
 	"github.com/llmctl/llmctl/internal/iostreams"
 	"github.com/llmctl/llmctl/profiles"
+	"github.com/llmctl/llmctl/reports"
 	"github.com/llmctl/llmctl/sizing"
 	"github.com/llmctl/llmctl/sizing/handover"
 )
@@ -45,7 +46,9 @@ func (e *emitFlag) write(s *iostreams.IO, plan *sizing.Plan, ref string) error {
 		return usage(fmt.Errorf("--emit %s: %w", e.target, err))
 	}
 	for _, w := range plan.Warnings {
-		fmt.Fprintf(s.Err, "warning: %s\n", w.Text)
+		if err := reports.WriteParagraph(s.Err, "warning: ", w.Text); err != nil {
+			return err
+		}
 	}
 	_, err = fmt.Fprint(s.Out, text)
 	return err

@@ -157,3 +157,11 @@ func significant(v float64) string {
 		return strconv.FormatFloat(v, 'g', 3, 64)
 	}
 }
+
+// Of is an amount of things: "1 request", "2.50 requests".
+func Of(v float64, thing string) string {
+	if text := Number(v); text != "1" {
+		return text + " " + thing + "s"
+	}
+	return "1 " + thing
+}

@@ -98,3 +98,11 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestOf(t *testing.T) {
+	for v, want := range map[float64]string{1: "1 request", 2: "2 requests", 0.5: "0.50 requests", 1.004: "1.00 requests", 0: "0 requests", 1500: "1,500 requests"} {
+		if got := Of(v, "request"); got != want {
+			t.Errorf("%v: %s, want %s", v, got, want)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package handover
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 )
 
@@ -49,7 +50,7 @@ func (d Deployment) alerts() (string, error) {
 }
 
 func (d Deployment) causes(m metricNames) []rule {
-	waiting, limit := "sum("+d.of(m.waiting)+")", d.waiting()*d.Plan.Fleet.Replicas
+	waiting, limit := "sum("+d.of(m.waiting)+")", int(math.Ceil(d.waiting()*float64(d.Plan.Fleet.Replicas)))
 	return []rule{
 		newRule("LLMQueueGrowing", fmt.Sprintf("%s > %d and deriv(%s[10m:1m]) > 0", waiting, limit, waiting), "5m", "critical",
 			fmt.Sprintf("more than %d requests wait, and more are coming", limit),

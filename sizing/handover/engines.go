@@ -38,6 +38,16 @@ func vllm(d Deployment) ([]string, []string) {
 	if in.ExpertParallel > 1 {
 		f = append(f, "--enable-expert-parallel") // over all ranks
 	}
+	notes := d.template()
+	if n := d.nodes(); n > 1 {
+		if in.TensorParallel*in.PipelineParallel > accelerators {
+			f.text("--distributed-executor-backend", "ray")
+		}
+		if in.DataParallel > 1 {
+			f.text("--data-parallel-backend", "ray")
+		}
+		notes = append(notes, fmt.Sprintf("first on one node: ray start --head --port=6379; on the other %d: ray start --address=HEAD:6379; then this on the head alone", n-1))
+	}
 	f.count("--max-model-len", in.MaxModelLen)
 	f.count("--max-num-seqs", in.MaxNumSeqs)
 	f.count("--max-num-batched-tokens", in.MaxNumBatchedTokens)
@@ -51,7 +61,7 @@ func vllm(d Deployment) ([]string, []string) {
 	if own {
 		f.count("--block-size", in.BlockSize)
 	}
-	notes := d.formats(&f, "fp8")
+	notes = append(notes, d.formats(&f, "fp8")...)
 	return f, append(notes, d.planned("vllm")...)
 }
 
@@ -72,6 +82,13 @@ func sglang(d Deployment) ([]string, []string) {
 	if in.PipelineParallel > 1 {
 		f.count("--pp-size", in.PipelineParallel)
 	}
+	notes := d.template()
+	if n := d.nodes(); n > 1 {
+		f.count("--nnodes", n)
+		f.count("--node-rank", 0)
+		f.text("--dist-init-addr", "HEAD:5000")
+		notes = append(notes, fmt.Sprintf("the same on each node, with --node-rank 0 to %d; HEAD is the address of the first", n-1))
+	}
 	f.count("--context-length", in.MaxModelLen)
 	f.count("--max-running-requests", in.MaxNumSeqs)
 	f.count("--chunked-prefill-size", in.MaxNumBatchedTokens)
@@ -80,7 +97,7 @@ func sglang(d Deployment) ([]string, []string) {
 	if d.engine() == "sglang" {
 		f.count("--page-size", in.BlockSize)
 	}
-	notes := d.formats(&f, "fp8_e4m3")
+	notes = append(notes, d.formats(&f, "fp8_e4m3")...)
 	f = append(f, "--enable-metrics")
 	return f, append(notes, d.planned("sglang")...)
 }

@@ -3,9 +3,9 @@ package handover
 import (
 	"bytes"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 
@@ -38,8 +38,8 @@ func ParseTarget(name string) (Target, error) {
 	return "", fmt.Errorf("unknown target %q, expected one of %s%s", name, strings.Join(Targets, ", "), profiles.DidYouMean(name, Targets))
 }
 
-// width of the lines of commands, in columns.
-const width = 100
+// width of the lines of commands and comments, in columns.
+const width = 80
 
 // A Deployment is a feasible plan and the model that it is for.
 type Deployment struct {
@@ -92,20 +92,6 @@ func (d Deployment) engine() string {
 	return name
 }
 
-// loads is what an engine is told to load: the repository that the user named or
-// the first of the model's, else the folder of the config.json.
-func (d Deployment) loads() string {
-	switch {
-	case slices.Contains(d.Model.IDs, d.Ref):
-		return d.Ref
-	case len(d.Model.IDs) > 0:
-		return d.Model.IDs[0]
-	case filepath.Base(d.Ref) == "config.json":
-		return filepath.Dir(d.Ref)
-	}
-	return d.Ref
-}
-
 // command renders an engine's command with what to know about it in comments.
 func (d Deployment) command(of func(d Deployment) (args, notes []string)) (string, error) {
 	args, notes := of(d)
@@ -114,16 +100,42 @@ func (d Deployment) command(of func(d Deployment) (args, notes []string)) (strin
 	if f.Replicas == 1 {
 		head = fmt.Sprintf("one replica of %d × %s", f.Accelerators, in.Accelerator)
 	}
-	return comments(append([]string{head}, notes...)) + shell.Wrap(args, width) + "\n", nil
+	return comments(slices.Concat([]string{head}, d.spread(), notes)) + shell.Wrap(args, width) + "\n", nil
 }
 
-// comments writes each note as a line of its own.
+// comments writes each note on lines of its own, further ones indented.
 func comments(notes []string) string {
 	var b strings.Builder
 	for _, note := range notes {
-		b.WriteString("# " + strings.Join(strings.Fields(note), " ") + "\n")
+		line := "#"
+		for word := range strings.FieldsSeq(note) {
+			if utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width && line != "#" {
+				b.WriteString(line + "\n")
+				line = "#  "
+			}
+			line += " " + word
+		}
+		b.WriteString(line + "\n")
 	}
 	return b.String()
+}
+
+// accelerators is how many a node has: one host of the accelerators' fast link.
+const accelerators = 8
+
+// nodes is how many nodes a replica spans.
+func (d Deployment) nodes() int {
+	in := d.Plan.Inputs
+	return (in.TensorParallel*in.PipelineParallel*max(1, in.DataParallel) + accelerators - 1) / accelerators
+}
+
+// spread says what a replica over several nodes takes beside its command.
+func (d Deployment) spread() []string {
+	n := d.nodes()
+	if n < 2 {
+		return nil
+	}
+	return []string{fmt.Sprintf("a replica spans %d nodes of %d accelerators, taken to be the size of a server: join them by a fast network (InfiniBand or RoCE with GPUDirect), with tensor parallelism inside of each", n, accelerators)}
 }
 
 // document renders YAML under its notes.

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"math"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 
@@ -24,16 +24,19 @@ var flagSources = map[string]map[string]string{
 		"--tensor-parallel-size":   "vllm/engine/arg_utils.py, ParallelConfig",
 		"--pipeline-parallel-size": "vllm/engine/arg_utils.py, ParallelConfig",
 		"--data-parallel-size":     "vllm/engine/arg_utils.py, ParallelConfig",
-		"--enable-expert-parallel": "vllm/engine/arg_utils.py, ParallelConfig",
-		"--max-model-len":          "vllm/engine/arg_utils.py, ModelConfig",
-		"--dtype":                  "vllm/engine/arg_utils.py, ModelConfig",
-		"--quantization":           "vllm/engine/arg_utils.py, ModelConfig",
-		"--max-num-seqs":           "vllm/engine/arg_utils.py, SchedulerConfig",
-		"--max-num-batched-tokens": "vllm/engine/arg_utils.py, SchedulerConfig",
-		"--gpu-memory-utilization": "vllm/engine/arg_utils.py, CacheConfig",
-		"--kv-cache-memory-bytes":  "vllm/engine/arg_utils.py, CacheConfig, since 0.11",
-		"--kv-cache-dtype":         "vllm/engine/arg_utils.py, CacheConfig",
-		"--block-size":             "vllm/engine/arg_utils.py, CacheConfig",
+		"--data-parallel-backend":  "vllm/engine/arg_utils.py, ParallelConfig",
+
+		"--distributed-executor-backend": "vllm/engine/arg_utils.py, ParallelConfig",
+		"--enable-expert-parallel":       "vllm/engine/arg_utils.py, ParallelConfig",
+		"--max-model-len":                "vllm/engine/arg_utils.py, ModelConfig",
+		"--dtype":                        "vllm/engine/arg_utils.py, ModelConfig",
+		"--quantization":                 "vllm/engine/arg_utils.py, ModelConfig",
+		"--max-num-seqs":                 "vllm/engine/arg_utils.py, SchedulerConfig",
+		"--max-num-batched-tokens":       "vllm/engine/arg_utils.py, SchedulerConfig",
+		"--gpu-memory-utilization":       "vllm/engine/arg_utils.py, CacheConfig",
+		"--kv-cache-memory-bytes":        "vllm/engine/arg_utils.py, CacheConfig, since 0.11",
+		"--kv-cache-dtype":               "vllm/engine/arg_utils.py, CacheConfig",
+		"--block-size":                   "vllm/engine/arg_utils.py, CacheConfig",
 	},
 	"sglang": {
 		"-m":                     "python",
@@ -43,6 +46,9 @@ var flagSources = map[string]map[string]string{
 		"--dp-size":              "sglang/srt/server_args.py",
 		"--ep-size":              "sglang/srt/server_args.py",
 		"--enable-dp-attention":  "sglang/srt/server_args.py",
+		"--nnodes":               "sglang/srt/server_args.py",
+		"--node-rank":            "sglang/srt/server_args.py",
+		"--dist-init-addr":       "sglang/srt/server_args.py",
 		"--context-length":       "sglang/srt/server_args.py",
 		"--max-running-requests": "sglang/srt/server_args.py",
 		"--chunked-prefill-size": "sglang/srt/server_args.py",
@@ -104,37 +110,49 @@ func TestCommands(t *testing.T) {
 		note   string
 	}{
 		{"vLLM", VLLM, nil,
-			"vllm serve meta-llama/Llama-3.1-8B --tensor-parallel-size 1 --max-model-len 131072 --max-num-seqs 1024 --max-num-batched-tokens 8192 --gpu-memory-utilization 0.9 --block-size 16", "replicas"},
+			"vllm serve meta-llama/Llama-3.1-8B-Instruct --tensor-parallel-size 1 --max-model-len 131072 --max-num-seqs 1024 --max-num-batched-tokens 8192 --gpu-memory-utilization 0.9 --block-size 16", "replicas"},
 		{"vLLM, all set", VLLM, func(r *sizing.Request) {
 			r.Scenario.Model, r.Scenario.Parallel = "meta-llama/Llama-3.1-70B-Instruct", profiles.Parallel{Tensor: 4, Pipeline: 2}
 			r.WeightDType, r.KVDType, r.GPUMemoryUtilization, r.MaxModelLen, r.MaxNumSeqs, r.BlockSize = "fp8", "fp8", 0.85, 16_384, 128, 32
 		}, "vllm serve meta-llama/Llama-3.1-70B-Instruct --tensor-parallel-size 4 --pipeline-parallel-size 2 --max-model-len 16384 --max-num-seqs 128 --max-num-batched-tokens 8192 --gpu-memory-utilization 0.85 --block-size 32 --kv-cache-dtype fp8 --quantization fp8", ""},
 		{"vLLM, given pool", VLLM, func(r *sizing.Request) { r.KVCacheMemory = 30 << 30 },
-			"vllm serve meta-llama/Llama-3.1-8B --tensor-parallel-size 1 --max-model-len 131072 --max-num-seqs 1024 --max-num-batched-tokens 8192 --kv-cache-memory-bytes 32212254720 --block-size 16", ""},
+			"vllm serve meta-llama/Llama-3.1-8B-Instruct --tensor-parallel-size 1 --max-model-len 131072 --max-num-seqs 1024 --max-num-batched-tokens 8192 --kv-cache-memory-bytes 32212254720 --block-size 16", ""},
 		{"vLLM in fp16", VLLM, func(r *sizing.Request) { r.WeightDType, r.MaxModelLen = "fp16", 8192 },
-			"vllm serve meta-llama/Llama-3.1-8B --tensor-parallel-size 1 --max-model-len 8192 --max-num-seqs 1024 --max-num-batched-tokens 8192 --gpu-memory-utilization 0.9 --block-size 16 --dtype float16", ""},
+			"vllm serve meta-llama/Llama-3.1-8B-Instruct --tensor-parallel-size 1 --max-model-len 8192 --max-num-seqs 1024 --max-num-batched-tokens 8192 --gpu-memory-utilization 0.9 --block-size 16 --dtype float16", ""},
 		{"vLLM, a checkpoint that is quantized", VLLM, func(r *sizing.Request) { r.Scenario.Model, r.MaxModelLen = "qwen3-32b-awq", 8192 },
 			"vllm serve Qwen/Qwen3-32B-AWQ --tensor-parallel-size 1 --max-model-len 8192 --max-num-seqs 1024 --max-num-batched-tokens 8192 --gpu-memory-utilization 0.9 --block-size 16", ""},
 		{"vLLM, weights that need another checkpoint", VLLM, func(r *sizing.Request) { r.WeightDType, r.MaxModelLen = "int4", 8192 },
-			"vllm serve meta-llama/Llama-3.1-8B --tensor-parallel-size 1 --max-model-len 8192 --max-num-seqs 1024 --max-num-batched-tokens 8192 --gpu-memory-utilization 0.9 --block-size 16", "int4 weights come from a checkpoint"},
+			"vllm serve meta-llama/Llama-3.1-8B-Instruct --tensor-parallel-size 1 --max-model-len 8192 --max-num-seqs 1024 --max-num-batched-tokens 8192 --gpu-memory-utilization 0.9 --block-size 16", "int4 weights come from a checkpoint"},
 		{"vLLM, experts and data divided", VLLM, func(r *sizing.Request) {
 			r.Scenario.Model, r.MaxModelLen = "qwen3-30b-a3b", 8192
 			r.Scenario.Parallel = profiles.Parallel{Tensor: 2, Data: 4, Expert: 8}
 		}, "vllm serve Qwen/Qwen3-30B-A3B --tensor-parallel-size 2 --data-parallel-size 4 --enable-expert-parallel --max-model-len 8192 --max-num-seqs 1024 --max-num-batched-tokens 8192 --gpu-memory-utilization 0.9 --block-size 16", ""},
+		{"vLLM over two nodes", VLLM, func(r *sizing.Request) {
+			r.Scenario.Model, r.Scenario.Parallel, r.MaxModelLen = "deepseek-v3", profiles.Parallel{Tensor: 8, Pipeline: 2}, 8192
+		}, "vllm serve deepseek-ai/DeepSeek-V3 --tensor-parallel-size 8 --pipeline-parallel-size 2 --distributed-executor-backend ray --max-model-len 8192 --max-num-seqs 1024 --max-num-batched-tokens 8192 --gpu-memory-utilization 0.9 --block-size 16", "ray start --head"},
+		{"vLLM, data over two nodes", VLLM, func(r *sizing.Request) {
+			r.Scenario.Model, r.MaxModelLen = "deepseek-v3", 8192
+			r.Scenario.Parallel = profiles.Parallel{Tensor: 1, Data: 16, Expert: 16}
+		}, "vllm serve deepseek-ai/DeepSeek-V3 --tensor-parallel-size 1 --data-parallel-size 16 --enable-expert-parallel --data-parallel-backend ray --max-model-len 8192 --max-num-seqs 1024 --max-num-batched-tokens 8192 --gpu-memory-utilization 0.9 --block-size 16", "spans 2 nodes"},
+		{"SGLang over two nodes", SGLang, func(r *sizing.Request) {
+			r.Scenario.Model, r.Scenario.Engine, r.Scenario.Parallel, r.MaxModelLen = "deepseek-v3", "sglang", profiles.Parallel{Tensor: 16}, 8192
+		}, "python -m sglang.launch_server --model-path deepseek-ai/DeepSeek-V3 --tp-size 16 --nnodes 2 --node-rank 0 --dist-init-addr HEAD:5000 --context-length 8192 --max-running-requests 2048 --chunked-prefill-size 8192 --mem-fraction-static FRACTION --page-size 1 --enable-metrics", "--node-rank 0 to 1"},
+		{"a base model for chats", VLLM, func(r *sizing.Request) { r.Scenario.Model, r.MaxModelLen = "meta-llama/Llama-3.1-8B", 8192 },
+			"vllm serve meta-llama/Llama-3.1-8B --tensor-parallel-size 1 --max-model-len 8192 --max-num-seqs 1024 --max-num-batched-tokens 8192 --gpu-memory-utilization 0.9 --block-size 16", "no chat template"},
 		{"SGLang, experts and data divided", SGLang, func(r *sizing.Request) {
 			r.Scenario.Model, r.Scenario.Engine, r.MaxModelLen = "qwen3-30b-a3b", "sglang", 8192
 			r.Scenario.Parallel = profiles.Parallel{Tensor: 2, Data: 4, Expert: 8}
 		}, "python -m sglang.launch_server --model-path Qwen/Qwen3-30B-A3B --tp-size 8 --dp-size 4 --enable-dp-attention --ep-size 8 --context-length 8192 --max-running-requests 2048 --chunked-prefill-size 8192 --mem-fraction-static FRACTION --page-size 1 --enable-metrics", ""},
 		{"SGLang", SGLang, func(r *sizing.Request) { r.Scenario.Engine, r.KVDType, r.Scenario.Parallel.Tensor = "sglang", "fp8", 2 },
-			"python -m sglang.launch_server --model-path meta-llama/Llama-3.1-8B --tp-size 2 --context-length 131072 --max-running-requests 2048 --chunked-prefill-size 8192 --mem-fraction-static FRACTION --page-size 1 --kv-cache-dtype fp8_e4m3 --enable-metrics", ""},
+			"python -m sglang.launch_server --model-path meta-llama/Llama-3.1-8B-Instruct --tp-size 2 --context-length 131072 --max-running-requests 2048 --chunked-prefill-size 8192 --mem-fraction-static FRACTION --page-size 1 --kv-cache-dtype fp8_e4m3 --enable-metrics", ""},
 		{"SGLang from a plan for vLLM", SGLang, nil,
-			"python -m sglang.launch_server --model-path meta-llama/Llama-3.1-8B --tp-size 1 --context-length 131072 --max-running-requests 1024 --chunked-prefill-size 8192 --mem-fraction-static FRACTION --enable-metrics", "plan with --engine sglang"},
+			"python -m sglang.launch_server --model-path meta-llama/Llama-3.1-8B-Instruct --tp-size 1 --context-length 131072 --max-running-requests 1024 --chunked-prefill-size 8192 --mem-fraction-static FRACTION --enable-metrics", "plan with --engine sglang"},
 		{"ours", Llmctl, func(r *sizing.Request) {
 			r.Scenario.Model, r.Scenario.Engine, r.MaxModelLen = "builtin", "llmctl", 2048
 		},
 			"llmctl serve --model builtin --max-model-len 2048 --max-num-seqs 256 --max-num-batched-tokens 2048 --block-size 16", ""},
 		{"ours as a stand-in", Llmctl, nil,
-			"llmctl serve --model builtin --served-model-name meta-llama/Llama-3.1-8B --max-num-seqs 1024 --max-num-batched-tokens 8192 --block-size 16", "stands in for llama-3.1-8b"},
+			"llmctl serve --model builtin --served-model-name meta-llama/Llama-3.1-8B-Instruct --max-num-seqs 1024 --max-num-batched-tokens 8192 --block-size 16", "stands in for llama-3.1-8b"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			text := write(t, deployment(t, tc.change), tc.target)
@@ -154,7 +172,7 @@ func TestCommands(t *testing.T) {
 				}
 			}
 			for line := range strings.Lines(text) {
-				if len(strings.TrimRight(line, "\n")) > width && !strings.HasPrefix(line, "#") {
+				if utf8.RuneCountInString(strings.TrimRight(line, "\n")) > width {
 					t.Errorf("line of %d columns: %s", len(line), line)
 				}
 			}
@@ -189,11 +207,13 @@ func TestModelOnTheCommandLine(t *testing.T) {
 		d    Deployment
 		want string
 	}{
+		"tuned":          {Deployment{Model: &profiles.Model{IDs: []string{"a/b-v0.1", "a/b-Instruct-v0.1"}}, Ref: "b"}, "a/b-Instruct-v0.1"},
 		"as named":       {Deployment{Model: &profiles.Model{IDs: []string{"a/b", "a/b-instruct"}}, Ref: "a/b-instruct"}, "a/b-instruct"},
-		"first":          {Deployment{Model: &profiles.Model{IDs: []string{"a/b", "a/b-instruct"}}, Ref: "b"}, "a/b"},
+		"first":          {Deployment{Model: &profiles.Model{IDs: []string{"a/b", "a/b-fp16"}}, Ref: "b"}, "a/b"},
 		"folder":         {Deployment{Model: &profiles.Model{}, Ref: "my models/x"}, "my models/x"},
 		"folder of file": {Deployment{Model: &profiles.Model{}, Ref: "my models/x/config.json"}, "my models/x"},
 	} {
+		tc.d.Plan = &sizing.Plan{Inputs: sizing.Inputs{Workload: "chat"}}
 		if got := tc.d.loads(); got != tc.want {
 			t.Errorf("%s: %s, want %s", name, got, tc.want)
 		}
@@ -202,32 +222,6 @@ func TestModelOnTheCommandLine(t *testing.T) {
 	d.Model, d.Ref = &profiles.Model{DType: "bf16"}, "my models/it's"
 	if text := write(t, d, VLLM); !strings.Contains(text, `vllm serve 'my models/it'\''s' --`) {
 		t.Error(text)
-	}
-}
-
-// TestAutoscaler parses the YAML and compares its numbers with the plan's.
-func TestAutoscaler(t *testing.T) {
-	d := deployment(t, func(r *sizing.Request) {
-		r.Scenario.SLO = []profiles.SLO{{TTFT: 800 * time.Millisecond}}
-		r.TargetUtilization = 0.7
-	})
-	var got scaledObject
-	strict(t, write(t, d, Autoscaler), &got)
-	if got.APIVersion != "keda.sh/v1alpha1" || got.Kind != "ScaledObject" || got.Spec.Target.Name != "llama-3-1-8b" || len(got.Spec.Triggers) != 2 {
-		t.Fatalf("%+v", got)
-	}
-	queue, cache := got.Spec.Triggers[0].Metadata, got.Spec.Triggers[1].Metadata
-	if want := math.Floor(d.Plan.Performance.MaxRPS * 0.8); mustNumber(t, queue.Threshold) != want {
-		t.Errorf("waiting threshold %s, want %v", queue.Threshold, want)
-	}
-	if cache.Threshold != "0.7" {
-		t.Errorf("KV threshold %s, want the target utilization", cache.Threshold)
-	}
-	if want := int(math.Ceil(float64(d.Plan.Fleet.Replicas) / 0.7)); got.Spec.Max != want || got.Spec.Min != 1 {
-		t.Errorf("%d to %d replicas, want 1 to %d", got.Spec.Min, got.Spec.Max, want)
-	}
-	if queue.Query != `sum(vllm:num_requests_waiting{model_name="meta-llama/Llama-3.1-8B"})` {
-		t.Error(queue.Query)
 	}
 }
 

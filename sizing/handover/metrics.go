@@ -8,10 +8,10 @@ import (
 // metricNames are what an engine calls its Prometheus metrics. Histograms are
 // named without _bucket.
 type metricNames struct {
-	waiting, kvUsage, preemptions string
-	ttft, tpot, e2e               string
-	errors, requests              string // counters of failed and of all requests; empty when the engine has none
-	failed, all                   string // label matchers of the two
+	waiting, running, kvUsage, preemptions string
+	ttft, tpot, e2e                        string
+	errors, requests                       string // counters of failed and of all requests; empty when the engine has none
+	failed, all                            string // label matchers of the two
 }
 
 // metrics are the names for the plan's engine and version.
@@ -26,7 +26,7 @@ func (d Deployment) metrics() (metricNames, error) {
 	switch engine := d.engine(); engine {
 	case "vllm", "llmctl":
 		m := metricNames{
-			waiting: "vllm:num_requests_waiting", kvUsage: "vllm:kv_cache_usage_perc", preemptions: "vllm:num_preemptions_total",
+			waiting: "vllm:num_requests_waiting", running: "vllm:num_requests_running", kvUsage: "vllm:kv_cache_usage_perc", preemptions: "vllm:num_preemptions_total",
 			ttft: "vllm:time_to_first_token_seconds", tpot: "vllm:request_time_per_output_token_seconds", e2e: "vllm:e2e_request_latency_seconds",
 		}
 		if engine == "llmctl" {
@@ -43,7 +43,7 @@ func (d Deployment) metrics() (metricNames, error) {
 		return m, nil
 	case "sglang":
 		return metricNames{
-			waiting: "sglang:num_queue_reqs", kvUsage: "sglang:token_usage", preemptions: "sglang:num_retracted_requests_total",
+			waiting: "sglang:num_queue_reqs", running: "sglang:num_running_reqs", kvUsage: "sglang:token_usage", preemptions: "sglang:num_retracted_requests_total",
 			ttft: "sglang:time_to_first_token_seconds", tpot: "sglang:inter_token_latency_seconds", e2e: "sglang:e2e_request_latency_seconds",
 			errors: "sglang:num_aborted_requests_total", requests: "sglang:num_requests_total",
 		}, nil
