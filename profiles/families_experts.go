@@ -79,6 +79,7 @@ func minimaxSparse(m *Model, c *config, layer int) Attention {
 		return a
 	}
 	a.IndexDim, a.IndexHeads = sparse.width("sparse_index_dim"), sparse.width("sparse_num_index_heads")
+	a.Selected = sparse.width("sparse_topk_blocks") * sparse.width("sparse_block_size")
 	return a
 }
 

@@ -14,7 +14,7 @@ var latentFamilies = map[string]family{
 
 // latentAttention reads MLA (DeepSeek-V2, arXiv 2405.04434 §2.1). Such files also
 // carry num_key_value_heads and sometimes head_dim, which mean nothing there.
-func latentAttention(m *Model, c *config, _ int) Attention {
+func latentAttention(m *Model, c *config, layer int) Attention {
 	rank, ok := c.count(1, maxWidth, "kv_lora_rank")
 	if !ok {
 		c.refuse("kv_lora_rank", "is missing")
@@ -30,8 +30,28 @@ func latentAttention(m *Model, c *config, _ int) Attention {
 	a.IndexDim, _ = c.count(0, maxWidth, "index_head_dim")
 	if a.IndexDim > 0 {
 		a.IndexHeads, a.IndexWeights = c.width("index_n_heads"), true
+		// 2,048 is the default of the classes (transformers, DeepseekV32Config).
+		a.Selected = c.widthOr(2048, "index_topk")
+		a.IndexReused = reusesIndex(c, layer)
 	}
 	return a
+}
+
+// reusesIndex reads indexer_types, by which GLM-5.2 tells the layers that score
+// tokens from those that take over the choice of the one before.
+func reusesIndex(c *config, layer int) bool {
+	if _, ok := c.list("indexer_types"); !ok {
+		return false
+	}
+	switch kind, err := layerKind(c, "indexer_types", layer); {
+	case err != nil:
+		c.refuse("indexer_types", "%v", err)
+	case kind == "shared":
+		return true
+	case kind != "full":
+		c.refuse("indexer_types", "%q at layer %d is not one of full, shared", kind, layer)
+	}
+	return false
 }
 
 // latentUnlessOff is plain attention in the small DeepSeek-VL2, whose text part

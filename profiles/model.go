@@ -101,6 +101,7 @@ type Attention struct {
 	SharedKV    bool // values are the keys: one projection makes both, both are cached
 	IndexDim    int  // width of the sparse-attention index key per token; 0 without one
 	IndexHeads  int
+	Selected    int   // tokens that the index lets one token attend to; 0 without an index
 	State       State // per sequence, for linear attention
 
 	OutputGate   bool // the query projection (MLA: one of its own) also makes a gate on the output
@@ -110,6 +111,7 @@ type Attention struct {
 	ReusedKV     bool // the layer attends to K and V of an earlier one and caches nothing
 	KeepsKV      bool // with ReusedKV: the unused projections are in the checkpoint all the same
 	IndexWeights bool // the sparse-attention index weighs its heads
+	IndexReused  bool // the layer attends to what an earlier one's index selected
 	Small        int  // further parameters that no format quantizes
 
 	// BorrowsWeights marks a block whose weights are those of an earlier layer
@@ -143,6 +145,7 @@ type MLP struct {
 type Encoding struct {
 	Method      string // "fp8", "int8", "int4", "awq", "gptq", "mxfp4", "mxfp8", "nvfp4", "nf4"; empty when none
 	Bits        int
+	WeightOnly  bool // of int8, which others also give activations: they stay in the model's dtype
 	GroupSize   int  // weights that share one scale; 0 when per channel or per tensor
 	ZeroPoints  bool // each group also has a zero point
 	DoubleScale bool // nf4: the scales are quantized as well

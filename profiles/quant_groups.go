@@ -65,7 +65,7 @@ func groupEncoding(group, weights *config) Encoding {
 	case kind == "float" && bits == 4:
 		e.Method, e.GroupSize = "nvfp4", 16
 	case kind == "int" && bits == 8:
-		e.Method = "int8"
+		e.Method, e.WeightOnly = "int8", group.object("input_activations") == nil
 	case kind == "int" && bits >= 2 && bits <= 8:
 		e.Method = "int4"
 	default:

@@ -141,7 +141,7 @@ var encodings = map[string]Encoding{
 	"int4_awq":                             {Method: "awq", Bits: 4, GroupSize: 128},
 	"w4a8_awq":                             {Method: "awq", Bits: 4, GroupSize: 128},
 	"w4a16":                                {Method: "int4", Bits: 4, GroupSize: 128},
-	"w8a16":                                {Method: "int8", Bits: 8},
+	"w8a16":                                {Method: "int8", Bits: 8, WeightOnly: true},
 	"int8_sq":                              {Method: "int8", Bits: 8},
 	"w8a8_sq_per_channel":                  {Method: "int8", Bits: 8},
 	"w8a8_sq_per_channel_per_token_plugin": {Method: "int8", Bits: 8},

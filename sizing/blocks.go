@@ -34,6 +34,36 @@ func (l layout) perRequest(tokens, batchedTokens int) int64 {
 	return max(sum, l.slotBlocks)
 }
 
+// held is how many of a sequence's tokens a group keeps. Of chunked attention
+// that is the current chunk (vLLM v1/core/single_type_kv_cache_manager.py,
+// ChunkedLocalAttentionManager), half of one on average beyond the first.
+func (g kvGroup) held(tokens float64) float64 {
+	window := float64(g.window)
+	switch {
+	case g.window == 0 || tokens <= window:
+		return tokens
+	case g.kind == profiles.ChunkedAttention:
+		return window / 2
+	}
+	return window
+}
+
+// shared is how many of the tokens that a sequence holds are of a prefix. A
+// window covers the last tokens, a chunk on average u of them, with u from 0 to
+// the chunk.
+func (g kvGroup) shared(prefix, tokens float64) float64 {
+	window, own := float64(g.window), tokens-prefix
+	switch {
+	case g.window == 0 || tokens <= window:
+		return prefix
+	case own >= window:
+		return 0
+	case g.kind == profiles.ChunkedAttention:
+		return (window - own) * (window - own) / (2 * window)
+	}
+	return window - own
+}
+
 // average is how many blocks a decoding sequence of a mean length holds, with
 // half a block per group for the one that is being filled. A state is there in
 // full from the first token.
@@ -44,11 +74,7 @@ func (l layout) average(tokens float64) float64 {
 			sum += float64(g.stateBlocks)
 			continue
 		}
-		held := tokens
-		if g.window > 0 {
-			held = min(held, float64(g.window))
-		}
-		sum += held/float64(g.blockTokens) + 0.5
+		sum += g.held(tokens)/float64(g.blockTokens) + 0.5
 	}
 	return max(sum, float64(l.slotBlocks))
 }
@@ -56,24 +82,20 @@ func (l layout) average(tokens float64) float64 {
 // prefix is how many blocks the cache keeps of tokens that sequences share: the
 // tokens in whole blocks, and the state behind them.
 func (l layout) prefix(tokens float64) float64 {
-	sum := l.shared(tokens)
+	sum := l.shared(tokens, tokens)
 	for _, g := range l.groups {
 		sum += float64(g.stateBlocks)
 	}
 	return max(sum, float64(l.slotBlocks))
 }
 
-// shared is how many blocks of tokens that sequences have in common one of them
-// brings along: those of layers that remember every token.
-func (l layout) shared(tokens float64) float64 {
+// shared is how many of the blocks of a sequence are of a prefix that others have
+// too.
+func (l layout) shared(prefix, tokens float64) float64 {
 	sum := 0.0
 	for _, g := range l.groups {
 		if g.kind != profiles.LinearAttention {
-			held := tokens
-			if g.window > 0 {
-				held = min(held, float64(g.window))
-			}
-			sum += held / float64(g.blockTokens)
+			sum += g.shared(prefix, tokens) / float64(g.blockTokens)
 		}
 	}
 	return sum

@@ -1,82 +1,55 @@
 package sizing
 
-import "math"
+import "github.com/llmctl/llmctl/sizing/cost"
 
-// closedLoop is the engine under a fixed number of clients, each of which sends
-// its next request when the last is done. It differs from a stream of arrivals:
-// a request arrives at the end of a step, so that it never waits for the rest of
-// one; and a long step delays the next arrivals too, so that bursts do not add
-// up. Clients are taken to be out of step with each other, as their lengths vary.
-//
-// Of n clients that run at once, each step carries the prompts of those that
-// another n − 1 finished in it. With λ the rate and w the prefill work,
-//
-//	T = D + (1 − 1/n)·λ·T·w,  F = w + D·own steps + (1 − 1/n)·λ·T·w,
-//	n = λ·((output − 1)·T + F),
-//
-// where F is the time to first token of those that run. The rate is found by
-// bisection; clients beyond the capacity wait for the others to end. When the
-// prompts exceed the token budget, steps are full and prompts wait for them.
-func (r replica) closedLoop(clients float64) state {
-	pipeline := float64(r.facts.Pipeline)
-	c := clients / pipeline
-	n := min(c, r.capacity/pipeline)
-	s := state{closed: true, stable: true}
-	low, high := 0.0, 1.0
-	for ; s.inFlight(r, high, n) < n && high < 1e9; high *= 2 {
-		low = high
+// closedLoad is the load that so many clients put on the replica: what
+// cost.ClosedLoop takes.
+func (r replica) closedLoad(clients float64) cost.ClosedLoad {
+	l := cost.ClosedLoad{
+		Concurrency: clients, Input: tidy(r.mix.input), Cached: tidy(r.mix.cached), Output: tidy(r.mix.output),
+		Context: tidy(r.mix.context()), Slots: r.capacity, BatchedTokens: r.batched,
 	}
-	for high-low > 1e-9*high {
-		if middle := (low + high) / 2; s.inFlight(r, middle, n) < n {
-			low = middle
-		} else {
-			high = middle
-		}
+	if r.mix.alike() {
+		return l
 	}
-	s.inFlight(r, low, n)
-	// What is missing to n waits for the token budget, what is missing to all
-	// for a place.
-	waiting := (c - low*((r.mix.output-1)*s.step+s.prompts.first.mean)) / low
-	q := &s.prompts
-	q.wait.mean += waiting
-	q.wait.variance += waiting / low
-	q.first.mean += waiting
-	q.first.variance += waiting / low
-	s.running = excess{mean: n}
-	return s
+	for _, p := range r.mix.inputs {
+		l.Prompts = append(l.Prompts, cost.Prompt{Weight: p.weight, Tokens: p.tokens, Cached: p.cached})
+	}
+	return l
 }
 
-// inFlight computes the times at a rate and returns how many requests are then
-// in the engine, infinitely many when the rate is beyond what it can do.
-func (s *state) inFlight(r replica, rate, n float64) float64 {
-	others := max(0, 1-1/n)
-	s.rate = rate
-	// More in the batch makes longer steps and a larger batch.
-	s.batch = 0
-	for range 1000 {
-		s.decode = r.decodeStep(max(0, s.batch-1))
-		s.addPrompts(r)
-		if s.share = others * rate * s.workMean; s.share >= 1 {
-			return math.Inf(1)
-		}
-		s.step = s.decode.Seconds / (1 - s.share)
-		next := rate * (r.mix.output - 1) * s.step
-		done := next-s.batch < 1e-9*max(1, next)
-		if s.batch = next; s.batch > n {
-			return math.Inf(1)
-		}
-		if done {
-			break
+// closedLoop is the engine under a fixed number of clients, each of which sends
+// its next request when the last is done. Its means are those of cost.ClosedLoop;
+// what requests differ by is added here. It differs from a stream of arrivals: a
+// request arrives at the end of a step, so that it never waits for the rest of
+// one; and a long step delays the next arrivals too, so that bursts do not add up.
+//
+// The prompts that come beside a request, and those that wait before it, are taken
+// as Poisson.
+func (r replica) closedLoop(clients float64) state {
+	loop := cost.ClosedLoop(r.facts, r.device, r.constants, r.closedLoad(clients))
+	pipeline := float64(r.facts.Pipeline)
+	s := state{
+		closed: true, stable: true, rate: loop.Rate / pipeline, batch: loop.Batch / pipeline, decode: loop.Decode, step: loop.TPOT,
+		work: loop.Works, workMean: loop.Work,
+	}
+	s.share = s.rate * s.workMean
+	s.running = excess{mean: min(clients, r.capacity) / pipeline}
+	if s.work == nil {
+		s.work = make([]float64, len(r.prompts))
+		for i := range s.work {
+			s.work[i] = loop.Work
 		}
 	}
-	if rate*s.step*(r.mix.input-r.mix.cached) > r.budget(*s) {
-		return math.Inf(1)
+	for i, p := range r.prompts {
+		s.workSquare += p.weight * s.work[i] * s.work[i]
 	}
-	q := promptQueue{own: s.prompts.own, busy: s.share}
-	q.ownSteps(r, s)
-	q.behind = s.share * s.step
-	q.wait = excess{q.behind, others * rate * s.step * s.workSquare}
-	q.first = excess{q.ownMean + q.wait.mean, q.first.variance + q.wait.variance}
-	s.prompts = q
-	return rate * ((r.mix.output-1)*s.step + q.first.mean)
+	q := &s.prompts
+	q.busy = s.share
+	q.ownSteps(r, &s)
+	q.behind = loop.First - q.ownMean
+	waiting := loop.TTFT - loop.First
+	q.wait = excess{q.behind + waiting, max(0, 1-1/s.running.mean)*s.rate*s.step*s.workSquare + waiting/s.rate}
+	q.first = excess{loop.TTFT, q.first.variance + q.wait.variance}
+	return s
 }

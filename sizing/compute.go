@@ -87,13 +87,13 @@ func (s *situation) resident(m Memory, l layout) float64 {
 }
 
 // mixSequences is how many decoding sequences of the workload one pool holds on
-// average: shared prefixes are held once per group.
+// average: shared prefixes are held once per group, as far as idle blocks go.
 func mixSequences(m Memory, l layout, x mix) float64 {
 	blocks := float64(m.KVCacheBlocks)
 	own := l.average(x.context())
 	if x.cached > 0 {
-		blocks -= min(blocks/2, float64(x.groups)*l.prefix(x.cached))
-		own -= l.shared(x.cached)
+		blocks -= min(idleBlocks*blocks, float64(x.groups)*l.prefix(x.cached))
+		own -= l.shared(x.cached, x.context())
 	}
 	return blocks / max(1, own)
 }

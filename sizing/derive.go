@@ -103,13 +103,13 @@ func (d *derivations) capacity(s *situation, p *Plan, l layout, m mix) {
 	d.add("mean context", "E[input] + E[output²] ÷ (2 × E[output])",
 		fmt.Sprintf("%s + %s ÷ (2 × %s)", figure(m.input), figure(m.outputSquare), figure(m.output)), m.context(), "tokens",
 		"long outputs are in flight for longer, half of one is there on average")
-	d.add("blocks of an average sequence", "sum over groups of min(context, window) ÷ tokens per block + half a block, and the blocks of states",
+	d.add("blocks of an average sequence", "sum over groups of min(context, window), or half a chunk beyond the first, ÷ tokens per block + half a block, and the blocks of states",
 		blockTerms(l, m.context(), " + 0.5"), l.average(m.context()), "blocks", "the block that is being filled is half full on average")
 	text = fmt.Sprintf("%s ÷ max(1, %s)", blocks, figure(l.average(m.context())))
 	if m.cached > 0 {
-		prefix, shared := l.prefix(m.cached), l.shared(m.cached)
+		prefix, shared := l.prefix(m.cached), l.shared(m.cached, m.context())
 		d.add("blocks of a shared prefix", "the same for the cached tokens, in whole blocks", blockTerms(l, m.cached, ""), prefix, "blocks", "workload: prefix")
-		text = fmt.Sprintf("(%s − min(%s ÷ 2, %s × %s)) ÷ max(1, %s − %s)", blocks, blocks,
+		text = fmt.Sprintf("(%s − min(%s × %s, %s × %s)) ÷ max(1, %s − %s)", blocks, setting(idleBlocks), blocks,
 			units.Count(int64(m.groups)), figure(prefix), figure(l.average(m.context())), figure(shared))
 	}
 	d.add("average requests at once", "(blocks − shared prefixes, once each) ÷ blocks of a sequence less what it shares"+dataFormula(in), text+ranks,
@@ -174,8 +174,11 @@ func blockTerms(l layout, tokens float64, more string) string {
 			continue
 		}
 		held := figure(tokens)
-		if g.window > 0 {
-			held = fmt.Sprintf("min(%s, %s)", held, units.Count(int64(g.window)))
+		switch window := units.Count(int64(g.window)); {
+		case g.kind == profiles.ChunkedAttention && tokens > float64(g.window):
+			held = window + " ÷ 2"
+		case g.window > 0:
+			held = fmt.Sprintf("min(%s, %s)", held, window)
 		}
 		terms = append(terms, fmt.Sprintf("%d × (%s ÷ %d%s)", n, held, g.blockTokens, more))
 	}

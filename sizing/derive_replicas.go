@@ -52,16 +52,19 @@ func (d *derivations) closedLoop(p *Plan, r replica, st state) {
 	d.note("rate", "clients ÷ E2E", "bisection: the times depend on the rate", st.rate*float64(r.facts.Pipeline), "requests/s", "--concurrency, Little's law")
 	d.note("prefill work per request", "launches + √((memory + cache)² + (compute + operations)²) − √(memory² + compute²) + collectives",
 		fmt.Sprintf("beside the decode step; mean over the prompts' lengths, of which %s tokens on average are not cached", figure(r.mix.input-r.mix.cached)), st.workMean, "s", "same constants")
-	others := fmt.Sprintf("max(0, 1 − 1 ÷ %s)", inside)
-	d.add("share of prefill", "(1 − 1 ÷ requests in the engine) × rate × prefill work",
-		fmt.Sprintf("%s × %s/s × %s", others, rate, secondsFigure(st.workMean)), st.share, "", "prompts of the others")
-	d.add("step, mean", "decode step ÷ (1 − share of prefill)", fmt.Sprintf("%s ÷ (1 − %s)", secondsFigure(st.decode.Seconds), share), st.step, "s",
-		"each step carries the prompts of those who took the place of others in it")
+	d.add("share of prefill", "rate × prefill work", fmt.Sprintf("%s/s × %s", rate, secondsFigure(st.workMean)), st.share, "", "Little's law")
+	d.add("step, mean", "decode step × (1 − share of prefill ÷ requests in the engine) ÷ (1 − share of prefill)",
+		fmt.Sprintf("%s × (1 − %s ÷ max(1, %s)) ÷ (1 − %s)", secondsFigure(st.decode.Seconds), share, inside, share), st.step, "s",
+		"each step of a decode carries the prompts of those who took the place of others in it")
 	d.add("TPOT, mean", "step", step, t.TPOT.Mean, "s", "a long step delays the next arrivals too")
 	d.add("batch", "rate × (output tokens − 1) × step",
 		fmt.Sprintf("%s/s × (%s − 1) × %s", figure(t.RPS), figure(r.mix.output), step), t.Batch, "sequences", "Little's law")
 	d.note("own prefill", "prefill work + ⌈uncached tokens ÷ (token budget − batch)⌉ × decode step", "mean over the prompts' lengths", q.ownMean, "s", "chunked prefill")
-	d.add("prompts beside", "share of prefill × step", fmt.Sprintf("%s × %s", share, step), q.behind, "s", "those that arrived at the same time")
+	first := q.ownMean + q.behind
+	d.note("first token of those that run", "own prefill, in steps that are shared with prompts of the others",
+		fmt.Sprintf("of which %s come per step", figure(st.rate*st.step)), first, "s", "same constants")
+	d.add("prompts beside", "first token of those that run − own prefill", fmt.Sprintf("%s − %s", secondsFigure(first), secondsFigure(q.ownMean)), q.behind, "s",
+		"those that arrived at the same time")
 	wait := q.wait.mean - q.behind
 	d.note("wait for a place", "clients ÷ rate − (output tokens − 1) × step − own prefill − prompts beside",
 		fmt.Sprintf("%s clients, of which %s run at once; a difference of large numbers", figure(clients), inside), wait, "s", "KV cache, max_num_seqs and token budget")

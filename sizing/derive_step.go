@@ -22,11 +22,23 @@ func (d *derivations) step(s *situation, r replica, st state) {
 		formula, terms = formula+" + collectives", append(terms, secondsFigure(step.Collective))
 	}
 	d.add("decode step", formula, strings.Join(terms, " + "), step.Seconds, "s", accuracyOf(r.constants))
-	products := step.Operations - step.Attention
-	d.add("roofline limit of the decode step", "max(bytes ÷ bandwidth, products ÷ rate + attention ÷ 16-bit rate)",
-		fmt.Sprintf("max(%s ÷ %s, %s ÷ %s + %s ÷ %s)", bytesFigure(step.Bytes), bandwidthFigure(s.device.BandwidthBytesPerS),
-			operationsFigure(products), rateFigure(cost.Rate(s.device, r.facts.WeightBit)), operationsFigure(step.Attention), rateFigure(cost.Rate(s.device, 16))),
+	products := step.Operations - step.Attention - step.Index
+	name, attention := s.attention(step)
+	d.add("roofline limit of the decode step", "max(bytes ÷ bandwidth, products ÷ rate + "+name+")",
+		fmt.Sprintf("max(%s ÷ %s, %s ÷ %s + %s)", bytesFigure(step.Bytes), bandwidthFigure(s.device.BandwidthBytesPerS),
+			operationsFigure(products), rateFigure(cost.Rate(s.device, r.facts.Units)), attention),
 		step.Limit, "s", s.device.Source)
+}
+
+// attention words the time of attention, and of an index that selects for it.
+func (s *situation) attention(step cost.Step) (formula, text string) {
+	formula = "attention ÷ 16-bit rate"
+	text = operationsFigure(step.Attention) + " ÷ " + rateFigure(cost.Rate(s.device, cost.Wide))
+	if step.Index > 0 {
+		formula += " + index ÷ 8-bit rate"
+		text += " + " + operationsFigure(step.Index) + " ÷ " + rateFigure(cost.Rate(s.device, cost.FP8))
+	}
+	return formula, text
 }
 
 // accuracyOf words where constants come from and how far to trust them.
@@ -69,10 +81,11 @@ func (d *derivations) traffic(s *situation, r replica, step cost.Step) {
 // products explains the time of matrix products and attention.
 func (d *derivations) products(s *situation, r replica, step cost.Step) {
 	c := r.constants
-	rate := rateFigure(cost.Rate(s.device, r.facts.WeightBit))
-	shared := step.Operations - step.Attention - step.ExpertProducts
-	formula := "m × (products ÷ rate + attention ÷ 16-bit rate)"
-	text := fmt.Sprintf("%s × (%s ÷ %s + %s ÷ %s)", constant(c.ComputeFactor), operationsFigure(shared), rate, operationsFigure(step.Attention), rateFigure(cost.Rate(s.device, 16)))
+	rate := rateFigure(cost.Rate(s.device, r.facts.Units))
+	shared := step.Operations - step.Attention - step.Index - step.ExpertProducts
+	name, attention := s.attention(step)
+	formula := "m × (products ÷ rate + " + name + ")"
+	text := fmt.Sprintf("%s × (%s ÷ %s + %s)", constant(c.ComputeFactor), operationsFigure(shared), rate, attention)
 	if step.ExpertProducts > 0 {
 		formula += " + mₓ × experts' products ÷ rate"
 		text += fmt.Sprintf(" + %s × %s ÷ %s", constant(c.ExpertComputeFactor), operationsFigure(step.ExpertProducts), rate)

@@ -141,7 +141,8 @@ func (e events) run(t testing.TB) []observed {
 		for _, f := range s.Complete(b, results) {
 			p := live[f.ID]
 			delete(live, f.ID)
-			if int(f.ID) >= warm {
+			// A fixed number of clients is one only until the last request began.
+			if int(f.ID) >= warm && (e.clients == 0 || started < e.requests) {
 				o := observed{ttft: p.first - p.arrival, e2e: now - p.arrival, output: f.Output, hit: float64(f.Cached) / float64(p.prompt), tpot: math.NaN()}
 				if f.Output > 1 {
 					o.tpot = (now - p.first) / float64(f.Output-1)

@@ -65,6 +65,13 @@ type state struct {
 // the 99th percentile of a normal distribution.
 var spread = mathext.NormalQuantile(0.99)
 
+// leastSettle bounds the variance of the batch at 20 times that of independent
+// sequences, where a batch would take 20 outputs' time to forget a deviation and a
+// stationary variance says nothing of a run. It is out of the way of loads that
+// meet an objective: in the comparison with events (queue_test.go) a deviation
+// loses at least 0.25 of itself per output.
+const leastSettle = 0.05
+
 // prompt is the part of prompts that is computed, in tokens, and what it brings
 // into a step.
 type prompt struct {
@@ -204,7 +211,7 @@ func (s *state) fluctuate(r replica) {
 	d := s.decode.Seconds
 	width := 1 + 0.01*s.batch
 	s.slope = (r.decodeStep(s.batch+width).Seconds - d) / width / (1 - s.share)
-	s.settle = max(0.05, 1-s.slope*s.batch/s.step)
+	s.settle = max(leastSettle, 1-s.slope*s.batch/s.step)
 	held := s.batch / (d * r.mix.output)
 	prefilling := s.rate * s.prompts.ownMean
 	s.running = excess{

@@ -60,6 +60,16 @@ func newMix(w profiles.Workload, blockSize int, resident float64, limit int) mix
 	return m
 }
 
+// alike reports whether all prompts have one length.
+func (m mix) alike() bool {
+	for _, p := range m.inputs {
+		if p.tokens != m.inputs[0].tokens || p.cached != m.inputs[0].cached {
+			return false
+		}
+	}
+	return true
+}
+
 // hitRate is cached prompt tokens over prompt tokens.
 func (m mix) hitRate() float64 { return m.cached / m.input }
 

@@ -72,7 +72,7 @@ func (s *state) queuePrompts(r replica) bool {
 	q.ownSteps(r, s)
 	q.wait.mean = q.ahead + q.behind
 	q.wait.variance = q.ahead*q.ahead + s.rate*q.cube/(3*(1-q.busy)) +
-		s.step*s.step/12 + 1.5*s.rate*q.chunks*s.step/(1-rho)
+		s.step*s.step/12 + s.rate*q.chunks*s.step/(1-rho)
 	q.first.mean += q.boundary + q.wait.mean
 	q.first.variance += q.wait.variance
 	q.backlog = excess{

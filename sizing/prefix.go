@@ -6,6 +6,12 @@ import (
 	"github.com/llmctl/llmctl/profiles"
 )
 
+// idleBlocks is the share of a pool that no running sequence holds at the planned
+// load, where prefixes stay. At 70% of the largest rate 0.3 makes hit rates up to
+// 0.15 too low, 0.5 up to 0.1 and 0.7 up to 0.05 (prefix_test.go, by events); a
+// half leaves room for loads nearer to the limit.
+const idleBlocks = 0.5
+
 // prefixHits is the share of shared prefixes that requests find in the cache.
 // Blocks are evicted when least recently used, and those of finished requests
 // wait for it in the same queue: a prefix stays if it is used again before as
@@ -13,7 +19,7 @@ import (
 // request takes n, requests find the prefix of a group that has the share p of
 // the requests with the chance 1 − e^(−p·F/n) (Che, Tung and Wang 2002; Fricker,
 // Robert and Roberts 2012). A request that finds its prefix takes fewer blocks,
-// hence the iteration. At the planned load half of the pool is taken to be free.
+// hence the iteration.
 func prefixHits(p profiles.Prefix, blocks, perRequest, perPrefix float64) float64 {
 	if p.Groups == 0 || blocks <= 0 {
 		return 1
@@ -24,7 +30,7 @@ func prefixHits(p profiles.Prefix, blocks, perRequest, perPrefix float64) float6
 		taken := max(1, perRequest-hits*perPrefix)
 		next := 0.0
 		for _, g := range groups {
-			next += g.weight * -math.Expm1(-g.value*blocks/2/taken)
+			next += g.weight * -math.Expm1(-g.value*idleBlocks*blocks/taken)
 		}
 		if math.Abs(next-hits) < 1e-9 {
 			return next

@@ -42,10 +42,7 @@ func NewTimeModel(r Request) (TimeModel, error) {
 	replica := s.newReplica(memory, m)
 	return TimeModel{
 		Inputs: s.inputs, Facts: replica.facts, Device: s.device, Constants: replica.constants,
-		Load: cost.ClosedLoad{
-			Concurrency: float64(s.inputs.Concurrency), Input: tidy(m.input), Cached: tidy(m.cached), Output: tidy(m.output),
-			Slots: replica.capacity, BatchedTokens: replica.batched,
-		},
+		Load: replica.closedLoad(float64(s.inputs.Concurrency)),
 	}, nil
 }
 

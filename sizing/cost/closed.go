@@ -13,101 +13,209 @@ type ClosedLoad struct {
 	Concurrency   float64
 	Input, Cached float64
 	Output        float64
-	Slots         float64 // sequences that run at once, by cache and max_num_seqs; 0 is no limit
-	BatchedTokens float64 // token budget of a step; 0 is no limit
+	Context       float64  // of a sequence in decode, as a mean over time; 0 is Input + Output/2
+	Prompts       []Prompt // lengths of prompts with the means above; nil when all are alike
+	Slots         float64  // sequences that run at once, by cache and max_num_seqs; 0 is no limit
+	BatchedTokens float64  // token budget of a step; 0 is no limit
 }
+
+// Prompt is one length of prompts and the share of the requests that have it.
+type Prompt struct{ Weight, Tokens, Cached float64 }
 
 // Loop is the steady state of a closed load: times in seconds, Rate in requests
-// per second, Batch in sequences that decode. TTFT counts the wait for a slot.
+// per second, Batch in sequences that decode. TTFT counts the wait for a slot and
+// for the token budget.
 type Loop struct {
 	TPOT, TTFT, Rate, Batch float64
-	Decode                  Step // a step without prefill
+
+	First  float64   // TTFT of those that run
+	Decode Step      // a step without prefill
+	Work   float64   // by how much a prompt prolongs its steps, in sum; mean over the prompts
+	Works  []float64 // the same for each of Prompts
 }
 
-// ClosedLoop is the steady state of c clients without think time.
+// ClosedLoop is the steady state of c clients without think time. Clients are
+// taken to be out of step with each other.
 //
 // At most Slots requests run, the rest waits. Of n that run, B decode and the
-// others are in their prefill. Each step completes B/(output − 1) requests, whose
-// successors put as many prompts into the steps: with p prompts per step on
-// average a step takes T = D(B) + min(1, p)·(mixed − D(B)), where mixed is a step
-// that carries max(1, p) prompts, or one chunk of the token budget. A request is
-// in decode for (output − 1)·T and in prefill for its first-token time, which
-// splits n into the two: B = n·decode/(decode + prefill).
+// others are at their first token. With x requests that begin and end per step,
+// and w what the chunks of a prompt add to steps that decode,
+//
+//	D of x·(output − 1) decodes, at most n
+//	λ = x / (D + x·w)           requests per second
+//	T = D + (1 − 1/n)·x·w       a step of a decode: the prompts of the others come in it
+//	F = D·own steps + w′        the first token: 1 + (1 − 1/n)·x prompts share its steps
+//	n = λ·((output − 1)·T + F)  Little's law; B is its first part
+//
+// All of them follow from x, and n grows with it, so that bracketing finds x. A
+// step has at most BatchedTokens of decodes and prompts together, so that x is at
+// most BatchedTokens / (uncached tokens + output − 1): clients beyond that wait for
+// the budget as they do for a slot.
 func ClosedLoop(f Facts, a *profiles.Accelerator, c Constants, l ClosedLoad) Loop {
-	pipeline := float64(max(1, f.Pipeline))
 	running := l.Concurrency
 	if l.Slots > 0 {
 		running = min(running, max(1, l.Slots))
 	}
 	// A pipeline works on one batch per stage at a time.
-	e := loop{f: &f, a: a, c: &c, load: l, running: max(1, running/pipeline), fresh: max(1, l.Input-l.Cached)}
+	batches := min(float64(max(1, f.Pipeline)), max(1, running))
+	e := loop{f: &f, a: a, c: &c, n: running / batches, later: max(0, l.Output-1), context: l.Context, budget: math.Inf(1)}
+	if e.context == 0 {
+		e.context = l.Input + l.Output/2
+	}
+	if l.BatchedTokens > 0 {
+		e.budget = l.BatchedTokens
+	}
+	var alike [1]promptWork
+	e.prompts = alike[:]
+	if l.Prompts == nil {
+		alike[0] = newPromptWork(&f, Prompt{1, l.Input, l.Cached})
+	} else {
+		e.prompts = make([]promptWork, len(l.Prompts))
+		for i, p := range l.Prompts {
+			e.prompts[i] = newPromptWork(&f, p)
+		}
+	}
 	e.solve()
-	out := Loop{TPOT: e.step, TTFT: e.first, Batch: e.batch * pipeline, Decode: e.decode}
-	cycle := e.first + e.step*max(0, l.Output-1)
-	out.Rate = running / cycle
-	if l.Concurrency > running {
-		out.TTFT += (l.Concurrency - running) / out.Rate
+	out := Loop{TPOT: e.step, Rate: e.rate * batches, Batch: e.batch * batches, First: e.first, Decode: e.decode, Work: e.work}
+	// What is not in decode waits for its first token, by Little's law.
+	out.TTFT = max(e.first, l.Concurrency/out.Rate-e.later*e.step)
+	if l.Prompts != nil {
+		out.Works = make([]float64, len(e.prompts))
+		for i := range e.prompts {
+			out.Works[i] = e.prompts[i].seconds
+		}
 	}
 	return out
 }
 
+// promptWork is one length of prompts: what is computed of it, and in how much
+// time.
+type promptWork struct {
+	weight, fresh, cached float64 // tokens
+	attention, index      float64 // operations of the whole prompt
+	seconds               float64 // that its chunks add to their steps
+}
+
+func newPromptWork(f *Facts, p Prompt) promptWork {
+	w := promptWork{weight: p.Weight, fresh: max(1, p.Tokens-p.Cached), cached: p.Cached}
+	var whole work
+	whole.addPrefill(f, Prefill{Tokens: w.fresh, Context: w.cached})
+	w.attention, w.index = whole.attention, whole.index
+	return w
+}
+
+// loop is the state of one pipeline batch.
 type loop struct {
 	f       *Facts
 	a       *profiles.Accelerator
 	c       *Constants
-	load    ClosedLoad
-	running float64 // per pipeline batch
-	fresh   float64 // prompt tokens to compute
+	prompts []promptWork
+	n       float64 // requests that run
+	later   float64 // tokens after the first
+	context float64
+	budget  float64
 
-	batch, step, first float64
-	decode             Step
+	rate, batch, step, first, work float64
+	decode                         Step
 }
 
-// solve iterates the split of the running requests. It settles in a few rounds,
-// since prefill is short against decode or the other way round; where it swings, a
-// half step stops it.
+// at computes the times at x requests per step, and returns how many then run.
+func (l *loop) at(x float64) float64 {
+	decodes := max(1, min(x*l.later, l.n))
+	var w work
+	w.addDecode(l.f, Decode{decodes, l.context})
+	l.decode = stepTime(l.f, l.a, l.c, w)
+	room := max(1, l.budget-decodes)
+	others := l.others() * x
+	chunks := 0.0
+	for i := range l.prompts {
+		chunks += l.prompts[i].weight * max(1, l.prompts[i].fresh/room)
+	}
+	l.work, l.first = 0, 0
+	for i := range l.prompts {
+		p := &l.prompts[i]
+		tokens := min(p.fresh, room)
+		own := p.fresh / tokens
+		most := room / tokens // copies of the chunk in a step
+		// Where several prompts come per step, each has a part in what they add.
+		copies := max(1, min(x*chunks, most))
+		each := l.prolong(p, w, tokens, copies) / copies
+		p.seconds = own * each
+		l.work += p.weight * p.seconds
+		if together := 1 + others*chunks; most > 1 {
+			copies = min(together, most)
+			each = l.prolong(p, w, tokens, copies) / copies
+			l.first += p.weight * each * together
+		} else {
+			l.first += p.weight * each * (own + others*own)
+		}
+		l.first += p.weight * l.decode.Seconds * OwnSteps(p.fresh, room)
+	}
+	l.step = l.decode.Seconds + others*l.work
+	l.rate = x / (l.decode.Seconds + x*l.work)
+	l.batch = l.rate * l.later * l.step
+	return l.batch + l.rate*l.first
+}
+
+// others is the share of the prompts that are not a request's own.
+func (l *loop) others() float64 { return max(0, 1-1/l.n) }
+
+// OwnSteps is how many steps the uncached part of a prompt takes beside decodes
+// that leave room for so many tokens. A billionth more is rounding.
+func OwnSteps(fresh, room float64) float64 { return max(1, math.Ceil(fresh/room-1e-9)) }
+
+// prolong is what copies of a chunk of a prompt add to a step of decodes.
+func (l *loop) prolong(p *promptWork, decodes work, tokens, copies float64) float64 {
+	chunks := p.fresh / tokens
+	var chunk work
+	chunk.addCache(l.f, Prefill{Tokens: tokens, Context: p.cached + (p.fresh-tokens)/2})
+	mixed := work{
+		tokens: decodes.tokens + copies*tokens, sampled: decodes.sampled + copies/chunks, cache: decodes.cache + copies*chunk.cache,
+		attention: decodes.attention + copies*p.attention/chunks, index: decodes.index + copies*p.index/chunks, prefill: true,
+	}
+	return stepTime(l.f, l.a, l.c, mixed).Seconds - l.decode.Seconds
+}
+
+// solve finds the x at which n requests run, or at which the token budget is
+// spent, by Chandrupatla's method (Advances in Engineering Software 28, 1997):
+// bisection, and inverse quadratic interpolation where it is safe.
 func (l *loop) solve() {
-	l.batch = l.running
-	moved := 0.0
-	for range 60 {
-		last := l.batch
-		l.round()
-		delta := l.batch - last
-		if math.Abs(delta) <= 1e-8*l.batch {
+	fresh := 0.0
+	for i := range l.prompts {
+		fresh += l.prompts[i].weight * l.prompts[i].fresh
+	}
+	// A first token takes a step at least, and each other one the others' part of it.
+	high := min(l.n/(l.later*l.others()+1), l.budget/(fresh+l.later))
+	a, atA := high, l.at(high)-l.n
+	if atA <= 0 {
+		return
+	}
+	b, atB := 0.0, -l.n
+	t := atA / (atA - atB)
+	for range 100 {
+		x := a + t*(b-a)
+		c, atC := a, atA
+		atX := l.at(x) - l.n
+		if (atX > 0) != (atA > 0) {
+			c, atC = b, atB
+			b, atB = a, atA
+		}
+		a, atA = x, atX
+		width := 1e-10 * high / math.Abs(b-a)
+		if math.Abs(atA) < 1e-10*l.n {
 			return
 		}
-		if delta*moved < 0 {
-			delta /= 2
-			l.batch = last + delta
+		if width > 0.5 {
+			break
 		}
-		moved = delta
+		t = 0.5
+		if xi, phi := (a-b)/(c-b), (atA-atB)/(atC-atB); phi*phi < xi && (1-phi)*(1-phi) < 1-xi {
+			t = atA/(atB-atA)*atC/(atB-atC) + (c-a)/(b-a)*atA/(atC-atA)*atB/(atC-atB)
+		}
+		t = min(1-width, max(width, t))
 	}
-}
-
-// round computes the times at the present batch, and the batch that they imply.
-func (l *loop) round() {
-	steps := max(1, l.load.Output-1)
-	var w work
-	w.addDecode(l.f, Decode{l.batch, l.load.Input + l.load.Output/2})
-	l.decode = stepTime(l.f, l.a, l.c, w)
-	chunks := 1.0
-	if l.load.BatchedTokens > 0 {
-		chunks = max(1, math.Ceil(l.fresh/max(1, l.load.BatchedTokens-l.batch)))
+	// At a jump, where a longer prompt takes one more step, the rest waits.
+	if atA > 0 {
+		l.at(b)
 	}
-	prompts := l.batch / steps // per step
-	carried := max(1, prompts*chunks)
-	chunk := Prefill{Tokens: l.fresh / chunks, Context: l.load.Cached + (l.fresh-l.fresh/chunks)/2}
-	var p work
-	p.addPrefill(l.f, chunk)
-	mixed := work{
-		tokens: w.tokens + carried*p.tokens, sampled: w.sampled + carried/chunks,
-		cache: w.cache + carried*p.cache, pairs: w.pairs + carried*p.pairs, prefill: true,
-	}
-	full := stepTime(l.f, l.a, l.c, mixed)
-	share := min(1, prompts*chunks)
-	l.step = l.decode.Seconds + share*(full.Seconds-l.decode.Seconds)
-	// A new prompt finds a step half done, then takes its own steps.
-	l.first = l.step/2 + chunks*full.Seconds
-	decoding := steps * l.step
-	l.batch = l.running * decoding / (decoding + l.first)
 }

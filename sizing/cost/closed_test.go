@@ -62,12 +62,38 @@ func TestKnee(t *testing.T) {
 	}
 }
 
+// TestTokenBudget: a step takes no more than 8,192 tokens, so that more clients
+// than fill it with their prompts wait. TPOT is that of full steps.
+func TestTokenBudget(t *testing.T) {
+	f := facts(t, "llama-3.1-8b", profiles.Quantization{}, 1)
+	a := device(t, "h200-sxm-141gb")
+	c := ConstantsFor(engine(t, "vllm"), a, f)
+	for _, tc := range []struct{ input, output, clients float64 }{{4096, 16, 64}, {16_384, 16, 64}, {2000, 64, 300}} {
+		at := func(clients float64) Loop {
+			return ClosedLoop(f, a, c, ClosedLoad{Concurrency: clients, Input: tc.input, Output: tc.output, BatchedTokens: 8192})
+		}
+		some, more := at(tc.clients), at(2*tc.clients)
+		perStep := 8192 / (tc.input + tc.output - 1)
+		full := some.Decode.Seconds + perStep*some.Work
+		if got := some.Rate * full / perStep; math.Abs(got-1) > 1e-9 {
+			t.Errorf("%v: %v of the token budget is used", tc, got)
+		}
+		if some.TPOT > full || some.TPOT < 0.95*full || math.Abs(more.TPOT/some.TPOT-1) > 0.02 || math.Abs(more.Rate/some.Rate-1) > 0.02 {
+			t.Errorf("%v: steps of %v, TPOT %v; with twice the clients TPOT %v, rates %v and %v", tc, full, some.TPOT, more.TPOT, some.Rate, more.Rate)
+		}
+		if got, want := more.TTFT+(tc.output-1)*more.TPOT, 2*tc.clients/more.Rate; math.Abs(got/want-1) > 1e-9 {
+			t.Errorf("%v: a request takes %v, want %v by Little's law", tc, got, want)
+		}
+	}
+}
+
 // TestClosedLoopIsMonotone: more clients never answer less, nor a token sooner.
 func TestClosedLoopIsMonotone(t *testing.T) {
 	a, e := device(t, "h200-sxm-141gb"), engine(t, "vllm")
 	all := []Facts{
 		facts(t, "llama-3.1-8b", profiles.Quantization{}, 1), facts(t, "qwen3-30b-a3b", profiles.Quantization{}, 2),
-		facts(t, "deepseek-r1", profiles.Quantization{}, 8),
+		facts(t, "deepseek-r1", profiles.Quantization{}, 8), facts(t, "deepseek-v3.2", profiles.Quantization{}, 8),
+		facts(t, "llama-4-scout", profiles.Quantization{}, 4),
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		f := all[rapid.IntRange(0, len(all)-1).Draw(t, "model")]

@@ -2,6 +2,7 @@ package cost
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/llmctl/llmctl/profiles"
 )
@@ -17,7 +18,7 @@ func (s *Step) exchange(f *Facts, a *profiles.Accelerator, c *Constants, local f
 	activation := local * float64(f.Hidden) * 2 // 16-bit values
 	layers := float64(f.Layers)
 	if t := float64(f.Tensor); t > 1 {
-		s.Exchanges += 2 * layers * math.Log2(t)
+		s.Exchanges += 2 * layers * rounds(f.Tensor)
 		s.ExchangedBytes += 2 * layers * 2 * (t - 1) / t * activation
 	}
 	if p := float64(f.Pipeline); p > 1 {
@@ -26,10 +27,18 @@ func (s *Step) exchange(f *Facts, a *profiles.Accelerator, c *Constants, local f
 	}
 	if d := float64(f.Data); d > 1 && f.ExpertLayers > 0 {
 		copies := min(float64(f.PerToken), d) * (d - 1) / d
-		s.Exchanges += 2 * float64(f.ExpertLayers) * math.Log2(d)
+		s.Exchanges += 2 * float64(f.ExpertLayers) * rounds(f.Data)
 		s.ExchangedBytes += 2 * float64(f.ExpertLayers) * copies * activation
 	}
 	s.Collective = c.LatencyS*s.Exchanges + c.LinkFactor*s.ExchangedBytes/LinkRate(a)
+}
+
+// rounds is log2 of a number of ranks, at hand for powers of two.
+func rounds(ranks int) float64 {
+	if ranks&(ranks-1) == 0 {
+		return float64(bits.Len(uint(ranks)) - 1)
+	}
+	return math.Log2(float64(ranks))
 }
 
 // slowestLink is taken for devices whose link is not known: one direction of 16

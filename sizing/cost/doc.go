@@ -19,7 +19,7 @@
 // The roofline limit is the larger of memory and compute with all factors 1 and
 // no fixed cost. It is shown as a limit, never as a forecast.
 //
-// Reading order: facts.go (what a model moves and computes), step.go,
-// collectives.go, closed.go (the steady state of a closed loop), constants.go,
+// Reading order: facts.go (what a model moves and computes),
+// attention.go, units.go, step.go, collectives.go, chunk.go (a prompt beside decodes), closed.go (the steady state of a closed loop), constants.go,
 // table.go and calibration.go (where constants come from).
 package cost

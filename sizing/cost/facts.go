@@ -24,7 +24,7 @@ type Facts struct {
 	Pipeline     int
 	Data         int
 	MoE          bool
-	WeightBit    int // bits of the linear layers' weights that the matrix units compute in
+	Units        Units // that multiply with the linear layers' weights
 
 	SharedBytes float64 // weights that every step reads: all but embeddings and routed experts
 	ExpertBytes float64 // all routed experts
@@ -35,14 +35,7 @@ type Facts struct {
 	ExpertParameters float64 // parameters of the routed experts that one token visits
 	HeadParameters   float64 // parameters of the output projection, once per sequence
 
-	KV         []KVKind
-	HeadsWidth float64 // sum over layers of heads × (head width + value width)
-}
-
-// KVKind is what the layers of one window cache per token on one rank.
-type KVKind struct {
-	BytesPerToken float64
-	Window        int // 0 is unbounded
+	KV []KVKind
 }
 
 // NewFacts derives the facts from a model.
@@ -50,7 +43,7 @@ func NewFacts(m *profiles.Model, f shape.Format, kv shape.DType, p Parallel) Fac
 	p = Parallel{max(1, p.Tensor), max(1, p.Pipeline), max(1, p.Expert), max(1, p.Data)}
 	facts := Facts{
 		Layers: len(m.Layers), Hidden: m.HiddenSize, Tensor: p.Tensor, Pipeline: p.Pipeline, Data: p.Data,
-		WeightBit: computeBits(f),
+		Units: unitsOf(f.Quantization),
 	}
 	facts.weigh(m, f)
 	for _, layer := range m.Layers {
@@ -62,8 +55,7 @@ func NewFacts(m *profiles.Model, f shape.Format, kv shape.DType, p Parallel) Fac
 		if a.Kind == profiles.LatentAttention {
 			facts.LatentLayers++
 		}
-		facts.addKV(float64(shape.LayerKVBytes(a, kv, p.Tensor)), a.Window)
-		facts.HeadsWidth += float64(a.Heads*(a.HeadDim+a.ValueDim)) / float64(p.Tensor)
+		facts.attend(a, kv)
 	}
 	return facts
 }
@@ -87,50 +79,6 @@ func (f *Facts) weigh(m *profiles.Model, format shape.Format) {
 	f.LayerParameters = divided/t + float64(p.Latent)
 }
 
-func (f *Facts) addKV(bytes float64, window int) {
-	if bytes == 0 {
-		return
-	}
-	for i := range f.KV {
-		if f.KV[i].Window == window {
-			f.KV[i].BytesPerToken += bytes
-			return
-		}
-	}
-	f.KV = append(f.KV, KVKind{bytes, window})
-}
-
-// KVBytes is what one rank reads of the cache of a sequence.
-func (f Facts) KVBytes(context float64) float64 {
-	sum := 0.0
-	for _, k := range f.KV {
-		held := context
-		if k.Window > 0 {
-			held = min(held, float64(k.Window))
-		}
-		sum += k.BytesPerToken * held
-	}
-	return sum
-}
-
-// attended is how many tokens of the context a new token attends to, as a mean
-// over the layers weighted by what they cache.
-func (f *Facts) attended(context float64) float64 {
-	total, held := 0.0, 0.0
-	for _, k := range f.KV {
-		total += k.BytesPerToken
-		if k.Window > 0 {
-			held += k.BytesPerToken * min(context, float64(k.Window))
-		} else {
-			held += k.BytesPerToken * context
-		}
-	}
-	if total == 0 {
-		return 0
-	}
-	return held / total
-}
-
 // touched is the share of the routed experts that a step of n tokens reads, if
 // routing is uniform and independent: 1 − (1 − k/E)^n.
 func (f *Facts) touched(n float64) float64 {
@@ -140,14 +88,18 @@ func (f *Facts) touched(n float64) float64 {
 	return 1 - power(1-float64(f.PerToken)/float64(f.Experts), n)
 }
 
-// computeBits is the width that matrix units compute in: weights that are only
-// stored in 4 bits (AWQ, GPTQ, mxfp4 on most devices) are widened to 16 first.
-func computeBits(f shape.Format) int {
-	switch f.Quantization.Method {
-	case "fp8", "int8":
-		return 8
-	case "nvfp4":
-		return 4
+// unitsOf tells what multiplies with weights of a format. Those of GPTQ, AWQ,
+// int4, mxfp4 and the like are only stored so and widened to 16 bits first:
+// kernels that compute in 8 bits with them (W4A8) want checkpoints made for it,
+// which none of the formats here is.
+func unitsOf(q profiles.Quantization) Units {
+	switch {
+	case q.Method == "fp8":
+		return FP8
+	case q.Method == "int8" && !q.WeightOnly && q.GroupSize == 0:
+		return INT8
+	case q.Method == "nvfp4":
+		return FP4
 	}
-	return 16
+	return Wide
 }

@@ -39,6 +39,7 @@ type Step struct {
 	Operations      float64
 	ExpertProducts  float64 // the part of Operations that is experts'
 	Attention       float64 // the part of Operations that is attention's, always at the 16-bit rate
+	Index           float64 // the part of Operations that scores a sparse attention's index, in fp8
 	Exchanges       float64 // collectives, times the rounds that each takes
 	ExchangedBytes  float64
 }
@@ -59,8 +60,10 @@ func (s Step) Bound() string {
 
 // work is what the sequences of a batch are in sum.
 type work struct {
-	tokens, sampled, cache, pairs float64
-	prefill                       bool
+	tokens, sampled  float64
+	cache            float64 // bytes
+	attention, index float64 // operations
+	prefill          bool
 }
 
 func (w *work) addPrefill(f *Facts, p Prefill) {
@@ -69,18 +72,41 @@ func (w *work) addPrefill(f *Facts, p Prefill) {
 	}
 	w.prefill = true
 	w.tokens += p.Tokens
-	w.cache += f.KVBytes(p.Context) + f.KVBytes(p.Tokens)
-	w.pairs += p.Tokens * f.attended(p.Context+p.Tokens/2)
 	if p.Final {
 		w.sampled++
+	}
+	w.addCache(f, p)
+	for i := range f.KV {
+		k := &f.KV[i]
+		w.attend(k, 2*k.Width*k.pairs(p.Context, p.Tokens))
+	}
+}
+
+// addCache adds what a chunk reads of the cache, and writes to it.
+func (w *work) addCache(f *Facts, p Prefill) {
+	for i := range f.KV {
+		k := &f.KV[i]
+		w.cache += k.BytesPerToken * (k.gathered(p.Context, p.Tokens) + k.written(p.Tokens))
 	}
 }
 
 func (w *work) addDecode(f *Facts, d Decode) {
 	w.tokens += d.Sequences
 	w.sampled += d.Sequences
-	w.cache += d.Sequences * f.KVBytes(d.Context)
-	w.pairs += d.Sequences * f.attended(d.Context)
+	for i := range f.KV {
+		k := &f.KV[i]
+		read := d.Sequences * k.read(d.Context)
+		w.cache += k.BytesPerToken * read
+		w.attend(k, 2*k.DecodeWidth*read)
+	}
+}
+
+func (w *work) attend(k *KVKind, operations float64) {
+	if k.Index {
+		w.index += operations
+	} else {
+		w.attention += operations
+	}
 }
 
 // StepTime is the time that one batch takes from its start until its tokens are
@@ -89,7 +115,7 @@ func (w *work) addDecode(f *Facts, d Decode) {
 // Of a mixture of experts, a step of n tokens touches the share 1 − (1 − k/E)^n
 // of the experts, if routing is uniform and independent. Attention costs
 // 2·(head width + value width) operations per head for each pair of a new token
-// and one that it attends to; a chunk attends to half of itself on average.
+// and one that it attends to (KVKind has the exceptions).
 // Data-parallel ranks hold the sequences of a batch in equal parts; the experts
 // see the tokens of all.
 //
@@ -119,16 +145,17 @@ func stepTime(f *Facts, a *profiles.Accelerator, c *Constants, w work) Step {
 	s.Bytes = f.SharedBytes + w.cache*ranks + s.ExpertBytes
 	products := 2 * (f.LayerParameters*local + f.HeadParameters*w.sampled*ranks)
 	s.ExpertProducts = 2 * f.ExpertParameters * w.tokens
-	s.Attention = 2 * f.HeadsWidth * w.pairs * ranks
-	s.Operations = products + s.ExpertProducts + s.Attention
+	s.Attention, s.Index = w.attention*ranks, w.index*ranks
+	s.Operations = products + s.ExpertProducts + s.Attention + s.Index
 
-	rate, wide := Rate(a, f.WeightBit), Rate(a, 16)
+	rate := Rate(a, f.Units)
+	attention := s.Attention/Rate(a, Wide) + s.Index/Rate(a, FP8)
 	s.Fixed = c.Fixed(f, w.sampled*ranks, w.prefill)
 	s.Memory = (c.MemoryFactor*(s.Bytes-s.ExpertBytes) + c.ExpertMemoryFactor*s.ExpertBytes) / a.BandwidthBytesPerS
-	s.Compute = (c.ComputeFactor*products+c.ExpertComputeFactor*s.ExpertProducts)/rate + c.ComputeFactor*s.Attention/wide
+	s.Compute = (c.ComputeFactor*products+c.ExpertComputeFactor*s.ExpertProducts)/rate + c.ComputeFactor*attention
 	s.exchange(f, a, c, local)
 	s.Seconds = s.Fixed + overlap(s.Memory, s.Compute) + s.Collective
-	s.Limit = max(s.Bytes/a.BandwidthBytesPerS, (products+s.ExpertProducts)/rate+s.Attention/wide)
+	s.Limit = max(s.Bytes/a.BandwidthBytesPerS, (products+s.ExpertProducts)/rate+attention)
 	return s
 }
 
@@ -144,40 +171,14 @@ func (c *Constants) Fixed(f *Facts, sequences float64, prefill bool) float64 {
 	return t
 }
 
-// Rate is the dense matrix rate of an accelerator for a width of values, in
-// operations per second; a device without units of that width uses the next
-// wider ones.
-func Rate(a *profiles.Accelerator, bits int) float64 {
-	if bits <= 4 && a.FP4FlopsPerS > 0 {
-		return a.FP4FlopsPerS
-	}
-	if bits <= 8 && a.FP8FlopsPerS > 0 {
-		return a.FP8FlopsPerS
-	}
-	return a.BF16FlopsPerS
-}
-
 // overlap is the time of reading and computing together.
 func overlap(memory, compute float64) float64 { return math.Sqrt(memory*memory + compute*compute) }
-
-// Marginal is what a chunk of a prompt adds to a step that runs anyway: its
-// launches, operations and collectives and the cache that it reads and writes,
-// without the fixed cost of the step and the weights, which the step has read
-// already.
-func Marginal(f Facts, a *profiles.Accelerator, c Constants, p Prefill) float64 {
-	s := StepTime(f, a, c, Batch{Prefill: []Prefill{p}})
-	if s.Tokens == 0 {
-		return 0
-	}
-	cache := c.MemoryFactor * (f.KVBytes(p.Context) + f.KVBytes(p.Tokens)) / float64(max(1, f.Data)) / a.BandwidthBytesPerS
-	return c.PromptS*float64(f.Layers) + overlap(s.Memory, s.Compute) - (s.Memory - cache) + s.Collective
-}
 
 // power is x^n for x in 0 to 1: by squaring while n is a small whole number,
 // which is most of what a simulator asks for, else through logarithms.
 func power(x, n float64) float64 {
 	if n < 0 || n > 64 || n != math.Trunc(n) {
-		return math.Pow(x, n)
+		return math.Exp(n * math.Log(x))
 	}
 	result := 1.0
 	for k := uint(n); k > 0; k >>= 1 {

@@ -41,8 +41,8 @@ func engine(t testing.TB, name string) *profiles.Engine {
 // rates make the terms easy to read.
 func TestIdealStep(t *testing.T) {
 	f := Facts{
-		Layers: 10, Tensor: 1, WeightBit: 16, SharedBytes: 1000, LayerParameters: 400, HeadParameters: 100,
-		KV: []KVKind{{BytesPerToken: 2}, {BytesPerToken: 4, Window: 10}}, HeadsWidth: 0,
+		Layers: 10, Tensor: 1, SharedBytes: 1000, LayerParameters: 400, HeadParameters: 100,
+		KV: []KVKind{{BytesPerToken: 2}, {BytesPerToken: 4, Window: 10}},
 	}
 	a := &profiles.Accelerator{BandwidthBytesPerS: 100, BF16FlopsPerS: 1000}
 	s := StepTime(f, a, Constants{StepS: 2, LayerS: 1, PromptS: 0.5, SequenceS: 0.25, MemoryFactor: 2, ComputeFactor: 3}, Batch{

@@ -29,6 +29,18 @@ func LayerKVBytes(a profiles.Attention, d DType, tensor int) int64 {
 	return heads*(d.HeadBytes(int64(a.HeadDim))+d.HeadBytes(int64(a.ValueDim))) + blockIndexKey(a, d)
 }
 
+// LayerIndexBytes is the part of LayerKVBytes that is the key of a
+// sparse-attention index, 0 without one.
+func LayerIndexBytes(a profiles.Attention, d DType) int64 {
+	switch a.Kind {
+	case profiles.NoAttention, profiles.LinearAttention, profiles.CrossAttention, profiles.CompressedAttention:
+		return 0
+	case profiles.LatentAttention:
+		return indexKey(a)
+	}
+	return blockIndexKey(a, d)
+}
+
 // indexKey is an fp8 key with a float32 scale per 128 values.
 func indexKey(a profiles.Attention) int64 { return int64(a.IndexDim) + int64(a.IndexDim)/128*4 }
 
