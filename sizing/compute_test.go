@@ -302,6 +302,7 @@ func TestJSONHasTheContractsKeys(t *testing.T) {
 
 // TestMoreMemoryIsNeverWorse draws situations at random.
 func TestMoreMemoryIsNeverWorse(t *testing.T) {
+	t.Parallel()
 	models := []string{"llama-3.1-8b", "gemma-3-27b", "deepseek-v2-lite", "gpt-oss-20b", "qwen3-0.6b", "mistral-7b-v0.1"}
 	rapid.Check(t, func(t *rapid.T) {
 		r := scenario(func(r *Request) {

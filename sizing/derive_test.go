@@ -60,6 +60,7 @@ func TestFigure(t *testing.T) {
 // must be the line's value within the rounding of the numbers shown, and those
 // must be exact enough to mean something.
 func TestDerivationsAreTrue(t *testing.T) {
+	t.Parallel()
 	lines := map[string]int{}
 	check := func(t *testing.T, p *Plan) {
 		t.Helper()

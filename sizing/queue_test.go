@@ -23,27 +23,30 @@ var queueCases = []struct {
 	name   string
 	change func(*Request)
 	least  float64 // share of a repetition's requests, to keep slow cases short
+	always bool    // not in the integration tier alone
 }{
-	{"chat", nil, 1},
-	{"rag", func(r *Request) { r.Scenario.Workload = builtin("rag") }, 1},
-	{"agent", func(r *Request) { r.Scenario.Workload = builtin("agent") }, 1},
-	{"1,024 in, 512 out", func(r *Request) { r.Scenario.Workload = profiles.Workload{Input: fixed(1024), Output: fixed(512)} }, 0.5},
-	{"16,000 in, 200 out", func(r *Request) { r.Scenario.Workload = profiles.Workload{Input: fixed(16000), Output: fixed(200)} }, 1},
-	{"1,000 in, 10 out", func(r *Request) { r.Scenario.Workload = profiles.Workload{Input: fixed(1000), Output: fixed(10)} }, 1},
-	{"chat, 1,024 tokens a step", func(r *Request) { r.MaxNumBatchedTokens = 1024 }, 1},
-	{"chat, 64 sequences", func(r *Request) { r.Scenario.SLO, r.MaxNumSeqs = loose, 64 }, 1},
-	{"rag, hardware's limit", func(r *Request) { r.Scenario.Workload, r.Scenario.SLO = builtin("rag"), loose }, 1},
-	{"70B, TP 4", func(r *Request) { r.Scenario.Model, r.Scenario.Parallel.Tensor = "llama-3.1-70b", 4 }, 1},
-	{"mixture of experts", func(r *Request) { r.Scenario.Model, r.Scenario.Accelerator = "qwen3-30b-a3b", "h200-sxm-141gb" }, 1},
-	{"8B on L40S", func(r *Request) { r.Scenario.Accelerator = "l40s-48gb" }, 1},
+	{"chat", nil, 1, true},
+	{"rag", func(r *Request) { r.Scenario.Workload = builtin("rag") }, 1, false},
+	{"agent", func(r *Request) { r.Scenario.Workload = builtin("agent") }, 1, false},
+	{"1,024 in, 512 out", func(r *Request) { r.Scenario.Workload = profiles.Workload{Input: fixed(1024), Output: fixed(512)} }, 0.5, false},
+	{"16,000 in, 200 out", func(r *Request) { r.Scenario.Workload = profiles.Workload{Input: fixed(16000), Output: fixed(200)} }, 1, true},
+	{"1,000 in, 10 out", func(r *Request) { r.Scenario.Workload = profiles.Workload{Input: fixed(1000), Output: fixed(10)} }, 1, false},
+	{"chat, 1,024 tokens a step", func(r *Request) { r.MaxNumBatchedTokens = 1024 }, 1, false},
+	{"chat, 64 sequences", func(r *Request) { r.Scenario.SLO, r.MaxNumSeqs = loose, 64 }, 1, false},
+	{"rag, hardware's limit", func(r *Request) { r.Scenario.Workload, r.Scenario.SLO = builtin("rag"), loose }, 1, false},
+	{"70B, TP 4", func(r *Request) { r.Scenario.Model, r.Scenario.Parallel.Tensor = "llama-3.1-70b", 4 }, 1, false},
+	{"mixture of experts", func(r *Request) { r.Scenario.Model, r.Scenario.Accelerator = "qwen3-30b-a3b", "h200-sxm-141gb" }, 1, true},
+	{"8B on L40S", func(r *Request) { r.Scenario.Accelerator = "l40s-48gb" }, 1, false},
 }
 
 // TestClosedFormAgreesWithEvents compares the plan's times with the engine's own
-// scheduler in virtual time, at 50, 70 and 85% of the largest rate. Run with -v,
-// it prints the table of docs/architecture.md's section on latency, of fewer
-// requests.
+// scheduler in virtual time, at 50, 70 and 85% of the largest rate. Run with -v
+// and -tags integration, it prints the table of docs/latency.md, of fewer requests.
 func TestClosedFormAgreesWithEvents(t *testing.T) {
 	for _, tc := range queueCases {
+		if !tc.always && !everyCase {
+			continue
+		}
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			e := newEvents(t, scenario(tc.change))
@@ -92,11 +95,15 @@ func TestClosedLoopAgreesWithEvents(t *testing.T) {
 		name    string
 		change  func(*Request)
 		clients []int
+		always  bool
 	}{
-		{"chat", nil, []int{1, 16, 128}},
-		{"rag", func(r *Request) { r.Scenario.Workload = builtin("rag") }, []int{1, 16, 200}},
-		{"long prompts", func(r *Request) { r.Scenario.Workload = long }, []int{1, 16, 100}},
+		{"chat", nil, []int{1, 16, 128}, true},
+		{"rag", func(r *Request) { r.Scenario.Workload = builtin("rag") }, []int{1, 16, 200}, false},
+		{"long prompts", func(r *Request) { r.Scenario.Workload = long }, []int{1, 16, 100}, true},
 	} {
+		if !tc.always && !everyCase {
+			continue
+		}
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			for _, clients := range tc.clients {
