@@ -51,7 +51,8 @@ func (d *derivations) closedLoop(p *Plan, r replica, st state) {
 	inside := fmt.Sprintf("min(%s, %s)", figure(clients), figure(capacity))
 	d.note("rate", "clients ÷ E2E", "bisection: the times depend on the rate", st.rate*float64(r.facts.Pipeline), "requests/s", "--concurrency, Little's law")
 	d.note("prefill work per request", "launches + √((memory + cache)² + (compute + operations)²) − √(memory² + compute²) + collectives",
-		fmt.Sprintf("beside the decode step; mean over the prompts' lengths, of which %s tokens on average are not cached", figure(r.mix.input-r.mix.cached)), st.workMean, "s", "same constants")
+		fmt.Sprintf("beside the decode step; mean over the prompts' lengths, of which %s tokens on average are not cached", figure(r.mix.input-r.mix.cached)),
+		st.workMean, "s", "same constants")
 	others := fmt.Sprintf("max(0, 1 − 1 ÷ %s)", inside)
 	d.add("share of prefill", "(1 − 1 ÷ requests in the engine) × rate × prefill work",
 		fmt.Sprintf("%s × %s/s × %s", others, rate, secondsFigure(st.workMean)), st.share, "", "prompts of the others")
