@@ -12,6 +12,9 @@ import (
 // TestPoolsAgreeWithEvents: a prefill pool is an engine whose requests end with
 // their first token, a decode pool one whose prompts take no time.
 func TestPoolsAgreeWithEvents(t *testing.T) {
+	if underRace {
+		t.Skip("nothing to race")
+	}
 	for _, tc := range []struct {
 		name   string
 		change func(*Request)

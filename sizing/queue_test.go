@@ -43,6 +43,9 @@ var queueCases = []struct {
 // scheduler in virtual time, at 50, 70 and 85% of the largest rate. Run with -v
 // and -tags integration, it prints the table of docs/latency.md, of fewer requests.
 func TestClosedFormAgreesWithEvents(t *testing.T) {
+	if underRace {
+		t.Skip("nothing to race")
+	}
 	for _, tc := range queueCases {
 		if !tc.always && !everyCase {
 			continue
@@ -87,6 +90,9 @@ func TestClosedFormAgreesWithEvents(t *testing.T) {
 // TestClosedLoopAgreesWithEvents compares a fixed number of clients with the
 // engine's own scheduler. Lengths that vary keep the clients out of step.
 func TestClosedLoopAgreesWithEvents(t *testing.T) {
+	if underRace {
+		t.Skip("nothing to race")
+	}
 	long := profiles.Workload{
 		Input:  profiles.Distribution{Kind: profiles.Uniform, Min: 6500, Max: 8192},
 		Output: profiles.Distribution{Kind: profiles.Uniform, Min: 800, Max: 1024},
