@@ -28,7 +28,7 @@ bench: build ## load the bundled stack, with and without shared prefixes
 	env -u OPENAI_BASE_URL ./bin/llmctl bench --experiment shared-prefix --concurrency 4
 
 .PHONY: test
-test: ## run every test that needs Go alone
+test: ## run every test that needs Go alone, and no minutes
 	$(GO) test ./...
 
 .PHONY: accuracy
@@ -78,8 +78,8 @@ bin/python/bin/python:
 	bin/python/bin/pip install --quiet openai==3.57.0
 
 .PHONY: integration
-integration: bin/python/bin/python ## run the tests that need more than Go
-	LLMCTL_OPENAI_PYTHON=$(CURDIR)/bin/python/bin/python $(GO) test -tags integration ./cmd/...
+integration: bin/python/bin/python ## run the tests that need more than Go, or minutes
+	LLMCTL_OPENAI_PYTHON=$(CURDIR)/bin/python/bin/python $(GO) test -tags integration ./cmd/... ./sizing/...
 
 .PHONY: ci
 ci: lint race integration fuzz ## everything: lint, race, integration tier, a short fuzz run

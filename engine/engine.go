@@ -74,9 +74,9 @@ func (e *Engine) Window() int { return e.window }
 // Now is the engine's clock.
 func (e *Engine) Now() time.Duration { return e.now() }
 
-// Submit queues a request. When ctx ends, wherever the request then is, it is
-// aborted and its blocks are free from the loop's next turn on; the stream ends
-// with the reason "abort". Submit returns an error of Validate, ErrQueueFull or
+// Submit queues a request. When ctx ends or its reader leaves, wherever the
+// request then is, it is aborted and its blocks are free from the loop's next turn
+// on; the stream ends with the reason "abort". Submit returns an error of Validate, ErrQueueFull or
 // ErrClosed.
 func (e *Engine) Submit(ctx context.Context, r Request) (*Stream, error) {
 	if err := r.Validate(e.window); err != nil {
@@ -98,9 +98,10 @@ func (e *Engine) Submit(ctx context.Context, r Request) (*Stream, error) {
 	if !r.Seeded {
 		l.sequence.Sampling.Seed = e.config.Seed + uint64(l.id)
 	}
-	l.stream = newStream()
+	leave := func() { e.abandon(l.id) }
+	l.stream = newStream(leave)
 	e.inbox = append(e.inbox, l)
-	l.forget = context.AfterFunc(ctx, func() { e.abandon(l.id) })
+	l.forget = context.AfterFunc(ctx, leave)
 	e.signal()
 	return l.stream, nil
 }

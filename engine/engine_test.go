@@ -150,30 +150,39 @@ func TestAbortFreesBlocks(t *testing.T) {
 }
 
 // TestAbortTakesEffectAtTheNextTurn: the step in flight is the last that an
-// abandoned request is part of.
+// abandoned request is part of. Who leaves by the context has to wait until the
+// engine has heard of it, who calls Leave has not.
 func TestAbortTakesEffectAtTheNextTurn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := newGate()
-		e := start(t, Config{Executor: g})
-		defer e.Close()
-		defer g.release()
-		submit(t, e, Request{Tokens: []int32{0}, MaxTokens: 100})
-		ctx, leave := context.WithCancel(context.Background())
-		if _, err := e.Submit(ctx, Request{Tokens: []int32{0, 0}, MaxTokens: 100}); err != nil {
-			t.Fatal(err)
-		}
-		<-g.arrived
-		g.step()
-		if n := len(<-g.arrived); n != 2 {
-			t.Fatalf("%d sequences run, want 2", n)
-		}
-		leave()
-		synctest.Wait()
-		g.step()
-		if n := len(<-g.arrived); n != 1 {
-			t.Errorf("%d sequences run after one left, want 1", n)
-		}
-	})
+	for name, abandon := range map[string]func(cancel func(), s *Stream){
+		"context": func(cancel func(), _ *Stream) { cancel(); synctest.Wait() },
+		"Leave":   func(_ func(), s *Stream) { s.Leave() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := newGate()
+				e := start(t, Config{Executor: g})
+				defer e.Close()
+				defer g.release()
+				submit(t, e, Request{Tokens: []int32{0}, MaxTokens: 100})
+				ctx, cancel := context.WithCancel(context.Background())
+				defer cancel()
+				s, err := e.Submit(ctx, Request{Tokens: []int32{0, 0}, MaxTokens: 100})
+				if err != nil {
+					t.Fatal(err)
+				}
+				<-g.arrived
+				g.step()
+				if n := len(<-g.arrived); n != 2 {
+					t.Fatalf("%d sequences run, want 2", n)
+				}
+				abandon(cancel, s)
+				g.step()
+				if n := len(<-g.arrived); n != 1 {
+					t.Errorf("%d sequences run after one left, want 1", n)
+				}
+			})
+		})
+	}
 }
 
 func TestSlowReaderHoldsNobodyUp(t *testing.T) {

@@ -26,13 +26,27 @@ type Stream struct {
 	head  int
 	ended bool // the event with a Finish was queued
 	ready chan struct{}
+	leave func()
 }
 
-func newStream() *Stream { return &Stream{ready: make(chan struct{}, 1)} }
+func newStream(leave func()) *Stream { return &Stream{ready: make(chan struct{}, 1), leave: leave} }
+
+// Leave aborts the request, unless it has ended, and may be called more than
+// once. When it returns the engine knows, so that the request is in no step that
+// begins later. The end of the context given to Submit does the same, at some
+// time soon.
+func (s *Stream) Leave() {
+	s.mu.Lock()
+	ended := s.ended
+	s.mu.Unlock()
+	if !ended {
+		s.leave()
+	}
+}
 
 // Next returns the next event, waiting for it if need be. The last one has a
 // Finish; after it Next returns io.EOF. If ctx ends first its cause is returned;
-// the request itself goes on until the context given to Submit ends.
+// the request itself goes on until Leave or the end of Submit's context.
 func (s *Stream) Next(ctx context.Context) (Event, error) {
 	for {
 		if e, ok, ended := s.take(); ok {

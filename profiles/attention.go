@@ -41,7 +41,17 @@ func fullAttention(m *Model, c *config, _ int) Attention {
 	if kv > m.Heads || m.Heads%kv != 0 {
 		c.refuse("num_key_value_heads", "%d does not divide num_attention_heads %d", kv, m.Heads)
 	}
-	return Attention{Kind: FullAttention, Heads: m.Heads, KVHeads: kv, HeadDim: dim, ValueDim: dim, Sinks: m.Type == "gpt_oss"}
+	return Attention{Kind: FullAttention, Heads: m.Heads, KVHeads: kv, HeadDim: dim, ValueDim: dim}
+}
+
+// sinks gives each head of a rule's layers a learned logit that takes attention
+// away from all tokens.
+func sinks(rule attentionRule) attentionRule {
+	return func(m *Model, c *config, layer int) Attention {
+		a := rule(m, c, layer)
+		a.Sinks = true
+		return a
+	}
 }
 
 // windowed turns full attention into sliding attention, unless the window holds

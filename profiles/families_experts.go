@@ -27,7 +27,7 @@ var expertFamilies = map[string]family{
 	"arctic":          llamaLike(fullAttention, arcticMLP).with(norms(3)),
 	"dbrx":            llamaLike(fullAttention, dbrxMLP).with(named(dbrxNames)),
 	"llama4_text":     llamaLike(chunkedAttention, llama4MLP).with(setUp(weightlessNorm)),
-	"gpt_oss":         llamaLike(patternAttention, expertsAreIntermediate("num_local_experts")).with(setUp(gptOSS)),
+	"gpt_oss":         llamaLike(sinks(patternAttention), biasedRouter(expertsAreIntermediate("num_local_experts"))).with(setUp(gptOSS)),
 	"mimo_v2_flash":   llamaLike(mimoAttention, sparseMLP),
 	"step3p5":         llamaLike(stepAttention, stepMLP).with(qkNorm),
 	"step3p7":         llamaLike(patternAttention, stepMLP).with(qkNorm),
@@ -40,6 +40,15 @@ func correctedMLP(m *Model, c *config, layer int) MLP {
 	x := sparseMLP(m, c, layer)
 	x.RouterBias = x.Experts > 0
 	return x
+}
+
+// biasedRouter is for classes whose router always has a bias.
+func biasedRouter(rule mlpRule) mlpRule {
+	return func(m *Model, c *config, layer int) MLP {
+		x := rule(m, c, layer)
+		x.RouterBias = true
+		return x
+	}
 }
 
 // weightlessNorm: Llama 4 normalizes queries and keys without learned weights.

@@ -35,12 +35,20 @@ func mambaLayers(mixer attentionRule) func(*Model, *config, int) {
 	return eachLayer(mixer, func(*Model, *config, int) MLP { return MLP{} })
 }
 
-// mamba1 reads Mamba's own words, or Jamba's with a prefix.
+// mamba1 reads Mamba's own words; intermediate_size is the mixer's width.
 func mamba1(m *Model, c *config, _ int) Attention {
-	inner := c.widthOr(c.widthOr(2, "expand", "mamba_expand")*m.HiddenSize, "intermediate_size")
-	if m.Type == "jamba" {
-		inner = c.widthOr(2, "mamba_expand") * m.HiddenSize
-	}
+	return mamba1Of(m, c, c.widthOr(c.widthOr(2, "expand")*m.HiddenSize, "intermediate_size"))
+}
+
+// jambaMixer is Mamba with norms; intermediate_size is the MLP's width.
+func jambaMixer(m *Model, c *config, _ int) Attention {
+	a := mamba1Of(m, c, c.widthOr(2, "mamba_expand")*m.HiddenSize)
+	a.State.Norms = true
+	return a
+}
+
+// mamba1Of reads a mixer of a width, in Mamba's words or with a prefix.
+func mamba1Of(m *Model, c *config, inner int) Attention {
 	rank := (m.HiddenSize + 15) / 16
 	if c.fields["time_step_rank"] != "auto" && c.fields["mamba_dt_rank"] != "auto" {
 		rank = c.widthOr(rank, "time_step_rank", "mamba_dt_rank")
@@ -49,7 +57,6 @@ func mamba1(m *Model, c *config, _ int) Attention {
 		Mixer: Mamba1, Kernel: c.kernel("conv_kernel", "mamba_d_conv"), Channels: inner,
 		Heads: inner, Rows: 1, Columns: c.width("state_size", "mamba_d_state"), TimeRank: rank,
 		ConvBias: c.flag(true, "use_conv_bias", "mamba_conv_bias"), Bias: c.flag(false, "use_bias", "mamba_proj_bias"),
-		Norms: m.Type == "jamba",
 	}}
 }
 
@@ -77,7 +84,7 @@ func jambaAttention(m *Model, c *config, layer int) Attention {
 	if periodic(c, layer, "attn_layer_period", "attn_layer_offset", 8, 4) {
 		return fullAttention(m, c, layer)
 	}
-	return mamba1(m, c, layer)
+	return jambaMixer(m, c, layer)
 }
 
 func jambaMLP(m *Model, c *config, layer int) MLP {

@@ -22,13 +22,13 @@ func halvedMLP(_ *Model, c *config, _ int) MLP {
 // expertsAreIntermediate is the rule of families in which all layers are
 // sparse and intermediate_size is the width of one expert.
 func expertsAreIntermediate(experts string) mlpRule {
-	return func(m *Model, c *config, _ int) MLP {
+	return func(_ *Model, c *config, _ int) MLP {
 		x := MLP{Gated: true, Experts: c.width(experts), ExpertIntermediate: c.width("intermediate_size")}
 		x.SharedIntermediate, _ = c.count(0, maxWidth, "shared_intermediate_size")
 		if x.SharedIntermediate > 0 {
 			x.SharedExperts = 1
 		}
-		x.RouterBias = c.flag(m.Type == "gpt_oss", "use_routing_bias")
+		x.RouterBias = c.flag(false, "use_routing_bias")
 		return perToken(c, x)
 	}
 }

@@ -123,7 +123,8 @@ func TestRefusals(t *testing.T) {
 		{"more experts per token than experts", map[string]any{"model_type": "mixtral", "num_local_experts": 2, "num_experts_per_tok": 3}, "field num_experts_per_tok: 3 is more than"},
 		{"absurd widths", map[string]any{"hidden_size": 1 << 24, "intermediate_size": 1 << 24}, "parameters, more than"},
 		{"absurd cache", map[string]any{"hidden_size": 1024, "num_attention_heads": 1 << 13, "head_dim": 1 << 15, "num_hidden_layers": 4}, "field num_key_value_heads: a token caches"},
-		{"absurd experts", map[string]any{"model_type": "mixtral", "num_local_experts": 1 << 24, "num_experts_per_tok": 1 << 24, "hidden_size": 1 << 12, "intermediate_size": 1 << 12}, "parameters, more than"},
+		{"absurd experts", map[string]any{"model_type": "mixtral", "num_local_experts": 1 << 24, "num_experts_per_tok": 1 << 24,
+			"hidden_size": 1 << 12, "intermediate_size": 1 << 12}, "parameters, more than"},
 		{"nested", map[string]any{"text_config": map[string]any{"model_type": "llama", "hidden_size": -1}}, "field text_config.hidden_size: -1 is outside"},
 		{"nested and sparse", map[string]any{"text_config": map[string]any{"model_type": "qwen3"}}, "field text_config.hidden_size: is missing"},
 	} {

@@ -116,11 +116,13 @@ func isMTP(name string) bool {
 }
 
 func isHead(name string) bool {
-	return strings.Contains(name, "lm_head") || strings.HasPrefix(name, "embed_out") || strings.HasPrefix(name, "output.") || strings.HasPrefix(name, "head.") || strings.Contains(name, "output_layer")
+	return strings.Contains(name, "lm_head") || strings.HasPrefix(name, "embed_out") ||
+		strings.HasPrefix(name, "output.") || strings.HasPrefix(name, "head.") || strings.Contains(name, "output_layer")
 }
 
 func isEmbedding(name string) bool {
-	for _, word := range []string{"embed_tokens", "word_embeddings", "wte", "tok_embeddings", "embed_in", "embeddings.weight", "embed.weight", "wpe", "embed_positions", "embedding.weight"} {
+	for _, word := range []string{"embed_tokens", "word_embeddings", "wte", "tok_embeddings", "embed_in",
+		"embeddings.weight", "embed.weight", "wpe", "embed_positions", "embedding.weight"} {
 		if strings.Contains(name, word) {
 			return true
 		}
@@ -154,7 +156,8 @@ func (l *StoredLayer) add(t weights.Tensor) {
 // elements is the number of parameters that a tensor holds: packed integers
 // hold several, scales and zero points none.
 func elements(t weights.Tensor, q Quantization) int64 {
-	for _, end := range []string{"scale", "scales", "scale_inv", "scale_2", "zeros", "zero_point", "g_idx", "weight_shape", "absmax", "quant_map", "quant_state", "inv_freq", "tid2eid"} {
+	for _, end := range []string{"scale", "scales", "scale_inv", "scale_2",
+		"zeros", "zero_point", "g_idx", "weight_shape", "absmax", "quant_map", "quant_state", "inv_freq", "tid2eid"} {
 		if strings.HasSuffix(t.Name, end) {
 			return 0
 		}

@@ -127,12 +127,27 @@ var towerDefaults = map[string]map[string]any{
 	"clip_vision_model":    {"hidden_size": 768, "intermediate_size": 3072, "num_hidden_layers": 12, "image_size": 224, "patch_size": 32},
 	"pixtral":              {"hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 24, "patch_size": 16},
 	"qwen2_vl":             {"depth": 32, "embed_dim": 1280, "mlp_ratio": 4, "hidden_size": 3584, "patch_size": 14, "spatial_merge_size": 2, "temporal_patch_size": 2},
-	"qwen2_5_vl":           {"depth": 32, "hidden_size": 3584, "intermediate_size": 3420, "out_hidden_size": 3584, "patch_size": 14, "spatial_merge_size": 2, "temporal_patch_size": 2},
-	"qwen3_vl":             {"depth": 27, "hidden_size": 1152, "intermediate_size": 4304, "patch_size": 16, "spatial_merge_size": 2, "temporal_patch_size": 2, "num_position_embeddings": 2304},
-	"llama4_vision_model":  {"hidden_size": 768, "intermediate_size": 5632, "num_hidden_layers": 34, "image_size": 448, "patch_size": 14, "vision_output_dim": 7680, "projector_input_dim": 4096, "projector_output_dim": 4096},
-	"mllama_vision_model":  {"hidden_size": 1280, "intermediate_size": 5120, "num_hidden_layers": 32, "num_global_layers": 8, "image_size": 448, "patch_size": 14, "max_num_tiles": 4, "vision_output_dim": 7680},
-	"gemma4_vision":        {"hidden_size": 768, "intermediate_size": 3072, "num_hidden_layers": 16, "head_dim": 64, "num_attention_heads": 12, "patch_size": 16, "position_embedding_size": 10_240},
-	"intern_vit_6b":        {"hidden_size": 3200, "intermediate_size": 12_800, "num_hidden_layers": 48, "image_size": 224, "patch_size": 14},
+	"qwen2_5_vl": {
+		"depth": 32, "hidden_size": 3584, "intermediate_size": 3420,
+		"out_hidden_size": 3584, "patch_size": 14, "spatial_merge_size": 2, "temporal_patch_size": 2,
+	},
+	"qwen3_vl": {
+		"depth": 27, "hidden_size": 1152, "intermediate_size": 4304,
+		"patch_size": 16, "spatial_merge_size": 2, "temporal_patch_size": 2, "num_position_embeddings": 2304,
+	},
+	"llama4_vision_model": {
+		"hidden_size": 768, "intermediate_size": 5632, "num_hidden_layers": 34, "image_size": 448,
+		"patch_size": 14, "vision_output_dim": 7680, "projector_input_dim": 4096, "projector_output_dim": 4096,
+	},
+	"mllama_vision_model": {
+		"hidden_size": 1280, "intermediate_size": 5120, "num_hidden_layers": 32, "num_global_layers": 8,
+		"image_size": 448, "patch_size": 14, "max_num_tiles": 4, "vision_output_dim": 7680,
+	},
+	"gemma4_vision": {
+		"hidden_size": 768, "intermediate_size": 3072, "num_hidden_layers": 16,
+		"head_dim": 64, "num_attention_heads": 12, "patch_size": 16, "position_embedding_size": 10_240,
+	},
+	"intern_vit_6b": {"hidden_size": 3200, "intermediate_size": 12_800, "num_hidden_layers": 48, "image_size": 224, "patch_size": 14},
 }
 
 // squared is the number of patches in an image.

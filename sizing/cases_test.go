@@ -151,6 +151,7 @@ func readCases(t testing.TB, pattern string) []planCase {
 }
 
 func TestCases(t *testing.T) {
+	t.Parallel()
 	names := map[string]bool{}
 	for _, c := range readCases(t, *casesFlag) {
 		if names[c.name] {

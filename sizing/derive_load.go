@@ -64,9 +64,11 @@ func (d *derivations) load(p *Plan) {
 	case in.Concurrency > 0:
 		d.note("rate of the fleet", "replicas × the rate at which each has its share in flight, at most its planned rate", "found by bisection", f.RPS, "requests/s", "Little's law")
 	case in.Count > 0:
-		d.add("rate of the fleet", "replicas × largest rate × target utilization", fmt.Sprintf("%d × %s/s × %s", f.Replicas, figure(q.MaxRPS), setting(in.TargetUtilization)), f.RPS, "requests/s", "--count, --target-utilization")
+		d.add("rate of the fleet", "replicas × largest rate × target utilization",
+			fmt.Sprintf("%d × %s/s × %s", f.Replicas, figure(q.MaxRPS), setting(in.TargetUtilization)), f.RPS, "requests/s", "--count, --target-utilization")
 	default:
-		d.add("rate of the fleet", "largest rate × target utilization", fmt.Sprintf("%s/s × %s", figure(q.MaxRPS), setting(in.TargetUtilization)), f.RPS, "requests/s", "--target-utilization")
+		d.add("rate of the fleet", "largest rate × target utilization",
+			fmt.Sprintf("%s/s × %s", figure(q.MaxRPS), setting(in.TargetUtilization)), f.RPS, "requests/s", "--target-utilization")
 	}
 	d.add("rate per replica", "rate of the fleet ÷ replicas", fmt.Sprintf("%s/s ÷ %d", figure(f.RPS), f.Replicas), q.RPS, "requests/s", "an even split")
 	d.add("accelerators", "replicas × TP × PP"+strings.ReplaceAll(dataFormula(in), "data-parallel ranks", "DP"),

@@ -68,8 +68,10 @@ func (d *derivations) pool(s *situation, p *Plan) {
 	other := bytesFigure(float64(m.NonTorchBytes))
 	formula, text := "", ""
 	if m.Stage > 0 {
-		d.note("stage that decides", "the pipeline stage whose pool holds the fewest blocks, counted from 0", "a comparison of all stages", float64(m.Stage), "", "vLLM v1/core/kv_cache_utils.py")
-		d.note("KV pool of the first stage", "the same for the first stage, which is what the engine logs", "as the pool below, with that stage's layers", float64(m.FirstStageBytes), "B", s.engine.Source)
+		d.note("stage that decides", "the pipeline stage whose pool holds the fewest blocks, counted from 0",
+			"a comparison of all stages", float64(m.Stage), "", "vLLM v1/core/kv_cache_utils.py")
+		d.note("KV pool of the first stage", "the same for the first stage, which is what the engine logs",
+			"as the pool below, with that stage's layers", float64(m.FirstStageBytes), "B", s.engine.Source)
 	}
 	d.note("memory of one accelerator", "as the driver or an engine reports it, or the catalogue", "a fact", float64(m.TotalBytes), "B", s.device.Source)
 	switch {

@@ -60,6 +60,7 @@ func TestFigure(t *testing.T) {
 // must be the line's value within the rounding of the numbers shown, and those
 // must be exact enough to mean something.
 func TestDerivationsAreTrue(t *testing.T) {
+	t.Parallel()
 	lines := map[string]int{}
 	check := func(t *testing.T, p *Plan) {
 		t.Helper()
@@ -179,7 +180,8 @@ func TestDerivationsAreTrue(t *testing.T) {
 	}
 	for _, name := range []string{
 		"KV cache per token", "KV cache per token beyond the windows", "weights per accelerator", "reserve", "activation peak", "average requests at once",
-		"decode step", "queue utilization", "prompts ahead", "deviation of the wait", "TPOT, mean", "batch", "utilization with failures", "time to send it", "decode pool: batch", "prompts beside", "TTFT, mean", "replicas", "cost per 1M input tokens", "cost per month",
+		"decode step", "queue utilization", "prompts ahead", "deviation of the wait", "TPOT, mean", "batch", "utilization with failures", "time to send it",
+		"decode pool: batch", "prompts beside", "TTFT, mean", "replicas", "cost per 1M input tokens", "cost per month",
 		"mean rate of the day", "replica hours when autoscaled", "break-even rate", "cost per day, base and burst",
 	} {
 		if lines[name] == 0 {

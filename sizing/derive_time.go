@@ -8,7 +8,8 @@ import (
 // steps explains the mean step, which carries the prompts that arrive meanwhile.
 func (d *derivations) steps(r replica, st state) {
 	d.note("prefill work per request", "launches + √((memory + cache)² + (compute + operations)²) − √(memory² + compute²) + collectives",
-		fmt.Sprintf("beside the decode step; mean over the prompts' lengths, of which %s tokens on average are not cached", figure(r.mix.input-r.mix.cached)), st.workMean, "s", "same constants")
+		fmt.Sprintf("beside the decode step; mean over the prompts' lengths, of which %s tokens on average are not cached", figure(r.mix.input-r.mix.cached)),
+		st.workMean, "s", "same constants")
 	d.add("share of prefill", "rate × prefill work", fmt.Sprintf("%s/s × %s", figure(st.rate), secondsFigure(st.workMean)), st.share, "", "work of the prompts in a second")
 	d.add("step, mean", "decode step ÷ (1 − share of prefill)",
 		fmt.Sprintf("%s ÷ (1 − %s)", secondsFigure(st.decode.Seconds), figure(st.share)), st.step, "s",
@@ -27,7 +28,8 @@ func (d *derivations) firstToken(p *Plan, r replica, st state) {
 		fmt.Sprintf("%s/s × %s ms² ÷ (2 × (1 − %s))", rate, figure(q.square*1e6), figure(q.busy)), q.ahead, "s",
 		"Pollaczek–Khinchine; E[S²] is a mean over the prompts' lengths")
 	d.note("chance that the engine is at work", "1 − e^−batch × (1 − utilization)", "nothing decodes with the chance e^−batch", q.working, "", "Poisson batch")
-	d.note("decodes counted with the prompts ahead", "prompts ahead − rate × E[prefill work²] ÷ (2 × (1 − share of prefill))", "a difference of means over the prompts' lengths", q.counted, "s", "the share of decodes in S")
+	d.note("decodes counted with the prompts ahead", "prompts ahead − rate × E[prefill work²] ÷ (2 × (1 − share of prefill))",
+		"a difference of means over the prompts' lengths", q.counted, "s", "the share of decodes in S")
 	d.add("steps before its own", "chance × (decode step ÷ 2 + max(0, share of prefill × step − decodes counted))",
 		fmt.Sprintf("%s × (%s ÷ 2 + max(0, %s × %s − %s))", figure(q.working), step, share, secondsFigure(st.step), secondsFigure(q.counted)), q.boundary, "s",
 		"gated queue: decodes of the running step, and of those that carry the prompts ahead")

@@ -49,7 +49,8 @@ func (k kvKind) page(tokens int) int64 { return k.bytes * int64(tokens) }
 func (s *situation) newLayout() (layout, error) {
 	in := s.inputs
 	if s.model.Layers[0].Attention.Kind == profiles.CompressedAttention {
-		return layout{}, fmt.Errorf("model %s caches compressed vectors beside a window (DeepSeek-V4): how engines divide a pool among them is not known well enough to plan it", s.model.Name)
+		return layout{}, fmt.Errorf("model %s caches compressed vectors beside a window (DeepSeek-V4): "+
+			"how engines divide a pool among them is not known well enough to plan it", s.model.Name)
 	}
 	kinds := crossKinds(layerKinds(s.model, s.kv, in.TensorParallel, s.engine), s.model, s.kv, in.TensorParallel)
 	states := stateKinds(s.model, s.format.Base, in.TensorParallel)

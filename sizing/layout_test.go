@@ -1,6 +1,7 @@
 package sizing
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -76,18 +77,27 @@ func TestMixOfAHybrid(t *testing.T) {
 	}
 }
 
-// TestPagesHoldTheirTokens: in every layout a page has room for the tokens or the
-// state that its group puts into it, and stages add up to the whole.
+// TestPagesHoldTheirTokens: a page has room for the tokens or the state that its
+// group puts into it, and not for one block more; groups hold all layers. Where
+// pools are separate, the blocks that a request takes at least bring the bytes of
+// its state along on every stage.
 func TestPagesHoldTheirTokens(t *testing.T) {
-	names := profiles.ModelNames()
+	// Half of the draws are of the few models and engines that have more than one
+	// kind of cache.
+	models, engines := profiles.ModelNames(), profiles.EngineNames()
+	mixed := slices.DeleteFunc(slices.Clone(models), uniform)
+	separate := slices.DeleteFunc(slices.Clone(engines), func(name string) bool { return !strings.HasPrefix(name, "sglang") })
 	rapid.Check(t, func(t *rapid.T) {
 		r := scenario(func(r *Request) {
-			r.Scenario.Model = rapid.SampledFrom(names).Filter(planned).Draw(t, "model")
-			r.Scenario.Engine = rapid.SampledFrom(profiles.EngineNames()).Draw(t, "engine")
-			r.Scenario.Parallel.Pipeline = rapid.IntRange(1, 4).Draw(t, "stages")
+			r.Scenario.Model = rapid.OneOf(rapid.SampledFrom(mixed), rapid.SampledFrom(models)).Filter(planned).Draw(t, "model")
+			r.Scenario.Engine = rapid.OneOf(rapid.SampledFrom(separate), rapid.SampledFrom(engines)).Draw(t, "engine")
+			r.Scenario.Parallel.Pipeline = rapid.SampledFrom([]int{1, 2, 3, 4, 8}).Draw(t, "stages")
 			r.KVDType = rapid.SampledFrom([]string{"bf16", "fp8"}).Draw(t, "cache")
 			r.BlockSize = rapid.SampledFrom([]int{1, 16, 32, 128}).Draw(t, "block")
 		})
+		if m, err := profiles.LoadModel(r.Scenario.Model); err != nil || len(m.Layers) < r.Scenario.Parallel.Pipeline {
+			t.Skip(err)
+		}
 		s, err := resolve(r)
 		if err != nil {
 			t.Fatal(err)
@@ -96,29 +106,102 @@ func TestPagesHoldTheirTokens(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if l.slotBlocks > 0 {
-			return // states lie in a pool of their own
+		kinds := crossKinds(layerKinds(s.model, s.kv, 1, s.engine), s.model, s.kv, 1)
+		states := stateKinds(s.model, s.format.Base, 1)
+		switch {
+		case s.engine.Pools != profiles.EnginePools{} && len(kinds) > 0:
+			checkSeparate(t, s, l, kinds, states)
+		case len(l.groups) == 1:
+			checkMerged(t, s, l, append(kinds, states...))
+		default:
+			checkSplit(t, s, l, kinds, states)
 		}
-		layers := int64(0)
-		for _, k := range append(layerKinds(s.model, s.kv, 1, s.engine), stateKinds(s.model, s.format.Base, 1)...) {
-			layers += int64(k.layers)
-			tokens := l.blockSize
-			for _, g := range l.groups {
-				if g.kind == k.kind && g.window == k.window {
-					tokens = min(tokens, g.blockTokens)
-				}
+	})
+}
+
+// checkMerged: a block has a page of each layer on its stage.
+func checkMerged(t *rapid.T, s *situation, l layout, kinds []kvKind) {
+	want := make([]int64, len(l.stages))
+	for _, k := range kinds {
+		for _, layer := range k.at {
+			if k.kind == profiles.LinearAttention {
+				want[s.stageOf(layer)] += k.bytes
+			} else {
+				want[s.stageOf(layer)] += k.page(l.groups[0].blockTokens)
 			}
-			if need := k.page(tokens); k.kind != profiles.LinearAttention && need > l.pageBytes || k.kind == profiles.LinearAttention && k.bytes > l.pageBytes {
-				t.Fatalf("a page of %d bytes is too small for %+v", l.pageBytes, k)
-			}
 		}
-		held := int64(0)
-		for _, bytes := range l.stages {
-			held += bytes / l.pageBytes * int64(len(l.groups))
+	}
+	if !slices.Equal(l.stages, want) {
+		t.Fatalf("blocks of %d bytes on the stages, layers need %d", l.stages, want)
+	}
+}
+
+// checkSplit: all groups share one page, in which no whole block is left free.
+func checkSplit(t *rapid.T, s *situation, l layout, kinds, states []kvKind) {
+	layers := int64(0)
+	for _, k := range states {
+		layers += int64(k.layers)
+		if k.bytes > l.pageBytes {
+			t.Fatalf("a page of %d bytes is too small for the state %+v", l.pageBytes, k)
 		}
-		if len(l.groups) > 1 && held < layers {
-			t.Fatalf("%d layers in groups that hold %d", layers, held)
+	}
+	for _, k := range kinds {
+		layers += int64(k.layers)
+		fits := func(g kvGroup) bool {
+			return g.kind == k.kind && g.window == k.window &&
+				k.page(g.blockTokens) <= l.pageBytes && l.pageBytes < k.page(g.blockTokens+l.blockSize)
 		}
+		if !slices.ContainsFunc(l.groups, fits) {
+			t.Fatalf("no group of %+v fills a page of %d bytes with %+v", l.groups, l.pageBytes, k)
+		}
+	}
+	held := int64(0)
+	for _, bytes := range l.stages {
+		held += bytes / l.pageBytes * int64(len(l.groups))
+	}
+	if held < layers {
+		t.Fatalf("%d layers in groups that hold %d", layers, held)
+	}
+}
+
+// checkSeparate: what a stage's block has beyond its tokens is for states, and
+// the least that a request takes pays for one.
+func checkSeparate(t *rapid.T, s *situation, l layout, kinds, states []kvKind) {
+	tokens, slots := make([]float64, len(l.stages)), make([]float64, len(l.stages))
+	for _, k := range kinds {
+		bytes := float64(k.page(l.blockSize))
+		if k.window > 0 && !alike(kinds) {
+			bytes *= s.engine.Pools.WindowRatio
+		}
+		for _, layer := range k.at {
+			tokens[s.stageOf(layer)] += bytes
+		}
+	}
+	for _, k := range states {
+		for _, layer := range k.at {
+			slots[s.stageOf(layer)] += float64(k.bytes)
+		}
+	}
+	for stage, bytes := range l.stages {
+		free := float64(bytes) - tokens[stage]
+		if free < 0 || float64(l.slotBlocks)*free < slots[stage]*(1-1e-9) {
+			t.Fatalf("stage %d: blocks of %d bytes, of which tokens take %v: %d of them have no room for a state of %v", stage, bytes, tokens[stage], l.slotBlocks, slots[stage])
+		}
+		if slots[stage] == 0 && free >= 1 {
+			t.Fatalf("stage %d: %v bytes of a block are for nothing", stage, free)
+		}
+	}
+}
+
+// uniform reports whether all layers of a model are of one kind.
+func uniform(name string) bool {
+	m, err := profiles.LoadModel(name)
+	if err != nil {
+		panic(err)
+	}
+	first := m.Layers[0].Attention
+	return !slices.ContainsFunc(m.Layers, func(l profiles.Layer) bool {
+		return l.Attention.Kind != first.Kind || l.Attention.State != first.State
 	})
 }
 

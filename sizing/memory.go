@@ -1,6 +1,7 @@
 package sizing
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/llmctl/llmctl/profiles"
@@ -108,4 +109,19 @@ func (m *Memory) fill(s *situation, l layout) {
 	ranks := int64(in.DataParallel)
 	m.KVCacheTokens = l.tokens(s.engine.KVTokens, m.KVCacheBlocks, in.MaxModelLen, in.MaxNumBatchedTokens) * ranks
 	m.MaxConcurrency = l.maxConcurrency(m.KVCacheBlocks, in.MaxModelLen, in.MaxNumBatchedTokens) * float64(ranks)
+}
+
+// overrideMemory takes the memory of the accelerator as given, for instance
+// from `nvidia-smi` on the machine that will serve.
+func (s *situation) overrideMemory(bytes int64) error {
+	switch {
+	case bytes == 0:
+		return nil
+	case bytes < 1<<20 || bytes > 1<<50:
+		return fmt.Errorf("--accelerator-memory %d is outside 2^20 to 2^50 bytes", bytes)
+	}
+	device := *s.device
+	device.MemoryBytes, device.MemorySource = bytes, "given"
+	s.device = &device
+	return nil
 }

@@ -35,6 +35,14 @@ func tokenPrices(usdPerHour, rate float64, m mix) TokenPrices {
 	}
 }
 
+// fleet is how many replicas carry the load, with its price.
+func (l load) fleet(in Inputs, m mix, maxRate float64) *Fleet {
+	f := &Fleet{}
+	l.describe(f, in, maxRate)
+	f.price(in.USDPerAcceleratorHour, m)
+	return f
+}
+
 // price fills in what the fleet costs at its load, all 0 without a price.
 func (f *Fleet) price(usdPerAcceleratorHour float64, m mix) {
 	f.USDPerHour = float64(f.Accelerators) * usdPerAcceleratorHour

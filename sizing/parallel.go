@@ -87,7 +87,8 @@ func (s *situation) warnBlocks() {
 	}
 	_, width := widestExperts(s.model)
 	if ranks := in.TensorParallel * in.DataParallel; in.ExpertParallel <= 1 && width/ranks%q.GroupSize != 0 {
-		s.warn("quantization-blocks", "the experts' width %d on %d ranks is no multiple of the blocks of %d weights that share a scale: the engine may refuse it; --ep %d divides whole experts instead",
+		s.warn("quantization-blocks", "the experts' width %d on %d ranks is no multiple of the blocks of %d weights that share a scale: "+
+			"the engine may refuse it; --ep %d divides whole experts instead",
 			width, ranks, q.GroupSize, ranks)
 	}
 }

@@ -17,7 +17,8 @@ func TestParallelErrors(t *testing.T) {
 		{"experts of a dense model", "llama-3.1-8b", profiles.Parallel{Tensor: 2, Expert: 2}, "--ep 2: llama-3.1-8b has no experts to divide"},
 		{"some of the ranks", "qwen3-30b-a3b", profiles.Parallel{Tensor: 2, Data: 4, Expert: 4}, "--ep 4 is not --tp × --dp = 8"},
 		{"more ranks than experts", "mixtral-8x7b", profiles.Parallel{Tensor: 8, Data: 2, Expert: 16}, "--ep 16 is more than the 8 experts of mixtral-8x7b"},
-		{"width of the experts", "deepseek-v2-lite", profiles.Parallel{Tensor: 16, Data: 16}, "does not divide the experts' width 1408 (moe_intermediate_size) of deepseek-v2-lite; --ep 256 divides whole experts instead"},
+		{"width of the experts", "deepseek-v2-lite", profiles.Parallel{Tensor: 16, Data: 16},
+			"does not divide the experts' width 1408 (moe_intermediate_size) of deepseek-v2-lite; --ep 256 divides whole experts instead"},
 		{"too many ranks", "llama-3.1-8b", profiles.Parallel{Data: 2000}, "--dp 2000 is outside 1 to 1024"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

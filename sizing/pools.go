@@ -41,5 +41,10 @@ func (l *layout) separate(s *situation, kinds, states []kvKind) {
 		}
 		l.stages = append(l.stages, int64(math.Ceil(cell)))
 	}
+	for stage, bytes := range l.stages {
+		if bytes == 0 && l.slotBlocks > 0 { // states alone: as many as the other stages have
+			l.stages[stage] = int64(math.Ceil(slots[stage] / float64(l.slotBlocks)))
+		}
+	}
 	l.pageBytes, l.groupSize = l.largestBlock(), 1
 }

@@ -23,27 +23,33 @@ var queueCases = []struct {
 	name   string
 	change func(*Request)
 	least  float64 // share of a repetition's requests, to keep slow cases short
+	always bool    // not in the integration tier alone
 }{
-	{"chat", nil, 1},
-	{"rag", func(r *Request) { r.Scenario.Workload = builtin("rag") }, 1},
-	{"agent", func(r *Request) { r.Scenario.Workload = builtin("agent") }, 1},
-	{"1,024 in, 512 out", func(r *Request) { r.Scenario.Workload = profiles.Workload{Input: fixed(1024), Output: fixed(512)} }, 0.5},
-	{"16,000 in, 200 out", func(r *Request) { r.Scenario.Workload = profiles.Workload{Input: fixed(16000), Output: fixed(200)} }, 1},
-	{"1,000 in, 10 out", func(r *Request) { r.Scenario.Workload = profiles.Workload{Input: fixed(1000), Output: fixed(10)} }, 1},
-	{"chat, 1,024 tokens a step", func(r *Request) { r.MaxNumBatchedTokens = 1024 }, 1},
-	{"chat, 64 sequences", func(r *Request) { r.Scenario.SLO, r.MaxNumSeqs = loose, 64 }, 1},
-	{"rag, hardware's limit", func(r *Request) { r.Scenario.Workload, r.Scenario.SLO = builtin("rag"), loose }, 1},
-	{"70B, TP 4", func(r *Request) { r.Scenario.Model, r.Scenario.Parallel.Tensor = "llama-3.1-70b", 4 }, 1},
-	{"mixture of experts", func(r *Request) { r.Scenario.Model, r.Scenario.Accelerator = "qwen3-30b-a3b", "h200-sxm-141gb" }, 1},
-	{"8B on L40S", func(r *Request) { r.Scenario.Accelerator = "l40s-48gb" }, 1},
+	{"chat", nil, 1, true},
+	{"rag", func(r *Request) { r.Scenario.Workload = builtin("rag") }, 1, false},
+	{"agent", func(r *Request) { r.Scenario.Workload = builtin("agent") }, 1, false},
+	{"1,024 in, 512 out", func(r *Request) { r.Scenario.Workload = profiles.Workload{Input: fixed(1024), Output: fixed(512)} }, 0.5, false},
+	{"16,000 in, 200 out", func(r *Request) { r.Scenario.Workload = profiles.Workload{Input: fixed(16000), Output: fixed(200)} }, 1, true},
+	{"1,000 in, 10 out", func(r *Request) { r.Scenario.Workload = profiles.Workload{Input: fixed(1000), Output: fixed(10)} }, 1, false},
+	{"chat, 1,024 tokens a step", func(r *Request) { r.MaxNumBatchedTokens = 1024 }, 1, false},
+	{"chat, 64 sequences", func(r *Request) { r.Scenario.SLO, r.MaxNumSeqs = loose, 64 }, 1, false},
+	{"rag, hardware's limit", func(r *Request) { r.Scenario.Workload, r.Scenario.SLO = builtin("rag"), loose }, 1, false},
+	{"70B, TP 4", func(r *Request) { r.Scenario.Model, r.Scenario.Parallel.Tensor = "llama-3.1-70b", 4 }, 1, false},
+	{"mixture of experts", func(r *Request) { r.Scenario.Model, r.Scenario.Accelerator = "qwen3-30b-a3b", "h200-sxm-141gb" }, 1, true},
+	{"8B on L40S", func(r *Request) { r.Scenario.Accelerator = "l40s-48gb" }, 1, false},
 }
 
 // TestClosedFormAgreesWithEvents compares the plan's times with the engine's own
-// scheduler in virtual time, at 50, 70 and 85% of the largest rate. Run with -v,
-// it prints the table of docs/architecture.md's section on latency, of fewer
-// requests.
+// scheduler in virtual time, at 50, 70 and 85% of the largest rate. Run with -v
+// and -tags integration, it prints the table of docs/latency.md, of fewer requests.
 func TestClosedFormAgreesWithEvents(t *testing.T) {
+	if underRace {
+		t.Skip("nothing to race")
+	}
 	for _, tc := range queueCases {
+		if !tc.always && !everyCase {
+			continue
+		}
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			e := newEvents(t, scenario(tc.change))
@@ -84,6 +90,9 @@ func TestClosedFormAgreesWithEvents(t *testing.T) {
 // TestClosedLoopAgreesWithEvents compares a fixed number of clients with the
 // engine's own scheduler. Lengths that vary keep the clients out of step.
 func TestClosedLoopAgreesWithEvents(t *testing.T) {
+	if underRace {
+		t.Skip("nothing to race")
+	}
 	long := profiles.Workload{
 		Input:  profiles.Distribution{Kind: profiles.Uniform, Min: 6500, Max: 8192},
 		Output: profiles.Distribution{Kind: profiles.Uniform, Min: 800, Max: 1024},
@@ -103,17 +112,21 @@ func TestClosedLoopAgreesWithEvents(t *testing.T) {
 		change  func(*Request)
 		clients []int
 		ttft    float64
+		always  bool
 	}{
-		{"4,096 in, 16 out", bound(4096, 16), []int{2, 64}, 0.15},
-		{"16,384 in, 16 out", bound(16_384, 16), []int{2, 64}, 0.15},
-		{"2,000 in, 64 out", bound(2000, 64), []int{4, 512}, 0.15},
+		{"4,096 in, 16 out", bound(4096, 16), []int{2, 64}, 0.15, false},
+		{"16,384 in, 16 out", bound(16_384, 16), []int{2, 64}, 0.15, false},
+		{"2,000 in, 64 out", bound(2000, 64), []int{4, 512}, 0.15, false},
 		// Where the budget is just spent, as many clients wait as by chance more
 		// than that have come: means know nothing of it.
-		{"2,000 in, 64 out, at the knee", bound(2000, 64), []int{256}, 0.5},
-		{"chat", nil, []int{1, 16, 128}, 0.15},
-		{"rag", func(r *Request) { r.Scenario.Workload = builtin("rag") }, []int{1, 16, 200}, 0.15},
-		{"long prompts", func(r *Request) { r.Scenario.Workload = long }, []int{1, 16, 100}, 0.15},
+		{"2,000 in, 64 out, at the knee", bound(2000, 64), []int{256}, 0.5, false},
+		{"chat", nil, []int{1, 16, 128}, 0.15, true},
+		{"rag", func(r *Request) { r.Scenario.Workload = builtin("rag") }, []int{1, 16, 200}, 0.15, false},
+		{"long prompts", func(r *Request) { r.Scenario.Workload = long }, []int{1, 16, 100}, 0.15, true},
 	} {
+		if !tc.always && !everyCase {
+			continue
+		}
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			for _, clients := range tc.clients {

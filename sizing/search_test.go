@@ -63,6 +63,7 @@ func few(accelerators ...string) func(*SearchRequest) {
 
 // TestFrontIsWhatSizeSays plans each option of a front by itself.
 func TestFrontIsWhatSizeSays(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		model        string
 		accelerators []string
@@ -115,6 +116,7 @@ func TestFrontIsWhatSizeSays(t *testing.T) {
 // TestCheapestIsTheCheapest plans every option in full: the coarse evaluation
 // must not have hidden a cheaper one, and must be close for all.
 func TestCheapestIsTheCheapest(t *testing.T) {
+	t.Parallel()
 	r := searchFor(few("h100-sxm-80gb", "l4-24gb"))
 	r.Scenario.Workload.Arrival = rps(60)
 	r.KVDType = "bf16"

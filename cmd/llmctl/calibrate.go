@@ -50,7 +50,11 @@ the file of --out with --calibration.`,
 			if err != nil {
 				return usage(err)
 			}
-			found, err := fit.Calibrate(cmd.Context(), points, progressTo(s, time.Now))
+			p := newProgress(s, time.Now)
+			found, err := fit.Calibrate(cmd.Context(), points, func(done, all int) {
+				p.say("fitted %d of %d loads that are held out", done, all)
+			})
+			p.clear()
 			if err != nil {
 				return hinted(exitFailed, err, "add points that differ in concurrency, lengths or --tp; llmctl bench --save keeps one per run")
 			}
@@ -103,16 +107,4 @@ func keep(s *iostreams.IO, file string, found []fit.Calibration) error {
 	}
 	_, err := fmt.Fprintf(s.Out, "\nWritten to %s: llmctl size --calibration %s\n", file, file)
 	return err
-}
-
-// progressTo tells on standard error how far a fit is, once a second at most and
-// not in the first.
-func progressTo(s *iostreams.IO, now func() time.Time) func(done, all int) {
-	last := now()
-	return func(done, all int) {
-		if at := now(); at.Sub(last) >= time.Second {
-			last = at
-			fmt.Fprintf(s.Err, "fitted %d of %d loads that are held out\n", done, all)
-		}
-	}
 }

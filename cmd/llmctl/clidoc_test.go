@@ -48,7 +48,7 @@ func describe(b *strings.Builder, c *cobra.Command) {
 	if c.Example != "" {
 		fmt.Fprintf(b, "\n```sh\n%s\n```\n", unindent(c.Example))
 	}
-	if flags := c.NonInheritedFlags().FlagUsagesWrapped(100); flags != "" && c.HasParent() {
+	if flags := flagHelp(c, c.NonInheritedFlags(), "", 100); flags != "" && c.HasParent() {
 		fmt.Fprintf(b, "\n```\n%s```\n", flags)
 	}
 	for _, sub := range c.Commands() {

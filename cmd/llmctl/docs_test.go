@@ -84,6 +84,9 @@ func tryCommand(t *testing.T, self, command string) {
 	if err := os.WriteFile(filepath.Join(dir, "config.json"), shown, 0o644); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.CopyFS(filepath.Join(dir, "examples"), os.DirFS("../../examples")); err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", "llmctl() { '"+self+"' \"$@\"; }; "+strings.Replace(command, "| man -l -", "", 1))

@@ -62,11 +62,13 @@ gateway and an engine of its own (gateway, serve) to try everything on.`,
 	return root
 }
 
-// wrapHelp makes the help of every command fit the terminal.
+// wrapHelp makes the help of every command fit the terminal, with its flags under
+// the headings of groupFlags.
 func wrapHelp(root *cobra.Command, width int) {
 	cobra.AddTemplateFunc("wrapped", func(f *pflag.FlagSet) string { return f.FlagUsagesWrapped(width) })
+	cobra.AddTemplateFunc("localFlags", func(c *cobra.Command) string { return flagHelp(c, c.LocalFlags(), "Flags:\n", width) })
 	root.SetUsageTemplate(strings.NewReplacer(
-		".LocalFlags.FlagUsages", "wrapped .LocalFlags",
+		"Flags:\n{{.LocalFlags.FlagUsages ", "{{localFlags . ",
 		".InheritedFlags.FlagUsages", "wrapped .InheritedFlags",
 	).Replace(root.UsageTemplate()))
 }

@@ -7,22 +7,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/llmctl/llmctl/internal/iostreams"
+	"github.com/llmctl/llmctl/profiles"
 	"github.com/llmctl/llmctl/reports"
 	"github.com/llmctl/llmctl/sizing"
 )
 
 func newSize(s *iostreams.IO) *cobra.Command {
-	var (
-		scenario scenarioFlags
-		output   outputFlag
-		request  sizing.Request
-		sizes    memoryFlags
-		explain  bool
-		emit     emitFlag
-		fleet    fleetFlags
-		money    moneyFlags
-		search   searchFlags
-	)
+	var f sizeFlags
 	cmd := &cobra.Command{
 		Use:   "size",
 		Short: "Plan a deployment: what fits, how many replicas, what it costs",
@@ -40,79 +31,122 @@ plan that meets the objective, and for those that are better in latency.`,
   llmctl size --model ./my-model/config.json --isl 4096 --osl 512 --rps 5 -o json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			sc, err := scenario.resolve(cmd, s)
+			sc, err := f.resolve(cmd, s)
 			if err != nil {
 				return err
 			}
-			if sc.Model == "" {
-				return usagef("--model is missing, expected a name such as llama-3.1-8b (see llmctl profiles models) or a config.json")
-			}
-			if err := emit.check(output, explain); err != nil {
-				return usage(err)
-			}
-			if err := checkNumbers(cmd, request); err != nil {
-				return usage(err)
-			}
-			request.Scenario, request.Today = sc, time.Now()
-			if err := sizes.apply(cmd, &request); err != nil {
-				return usage(err)
-			}
-			if request.Calibration, err = readCalibration(request.CalibrationFile); err != nil {
-				return usage(err)
-			}
-			if err := fleet.apply(cmd, &request); err != nil {
-				return err
-			}
-			if err := money.apply(cmd, &request); err != nil {
-				return err
-			}
-			if names, ok := search.accelerators(sc.Accelerator); ok {
-				if explain {
+			if names, ok := f.search.accelerators(sc.Accelerator); ok {
+				if f.explain {
 					return usagef("--explain explains one plan: add it to a command that the search prints")
 				}
-				if emit.target != "" {
+				if f.emit.target != "" {
 					return usagef("--emit writes one plan: add it to a command that the search prints")
 				}
-				return runSearch(s, &output, sizing.SearchRequest{Request: request, Accelerators: names})
+				return runSearch(s, &f.output, sizing.SearchRequest{Request: f.request, Accelerators: names})
 			}
-			plan, err := sizing.Compute(request)
-			if err != nil {
-				return usage(err)
-			}
-			if emit.target != "" && plan.Feasible {
-				return emit.write(s, plan, sc.Model)
-			}
-			err = output.writeForms(s, plan, forms{
-				table:    func() error { return reports.WritePlan(s.Out, plan, explain) },
-				csv:      func() error { return reports.PlanTable(plan, explain).WriteCSV(s.Out) },
-				markdown: func() error { return reports.WritePlanMarkdown(s.Out, plan, explain) },
-			})
-			if err == nil && !plan.Feasible {
-				err = silent(exitNotHeld)
-			}
-			return err
+			return f.plan(s, sc.Model)
 		},
 	}
-	scenario.add(cmd, "model", "accelerator", "engine", "tp", "pp", "ep", "dp", "workload", "isl", "osl", "prefix",
-		"rps", "concurrency", "slo", "price")
-	output.add(cmd, "csv", "markdown")
-	money.add(cmd)
-	search.add(cmd)
-	fleet.add(cmd, &request)
-	flags := cmd.Flags()
-	flags.StringVar(&request.WeightDType, "weight-dtype", "", "weight format: bf16, fp16, fp8, int8, int4, awq, gptq, … (default: the model's own)")
-	flags.StringVar(&request.KVDType, "kv-dtype", "", "KV cache format: bf16, fp16, fp32, fp8, int8, nvfp4 (default: that of the activations)")
-	flags.Float64Var(&request.GPUMemoryUtilization, "gpu-memory-utilization", 0, "share of memory that the engine may use (default: the engine's)")
-	countVar(flags, &request.BlockSize, "block-size", "tokens per KV block (default: the engine's)")
-	countVar(flags, &request.MaxModelLen, "max-model-len", "tokens of prompt and output together (default: the model's window)")
-	countVar(flags, &request.MaxNumSeqs, "max-num-seqs", "requests running at once (default: the engine's)")
-	countVar(flags, &request.MaxNumBatchedTokens, "max-num-batched-tokens", "token budget of one step (default: the engine's)")
-	sizes.add(cmd)
-	flags.Float64Var(&request.TargetUtilization, "target-utilization", 0, "share of a replica's largest rate to load it with (default 0.8)")
-	flags.Var(&emit, "emit", "write the plan as: vllm, sglang or llmctl (start-up command), autoscaler, alerts, all")
-	flags.StringVar(&request.CalibrationFile, "calibration", "", "a file of llmctl calibrate, whose constants of the step model go before the built-in ones")
-	flags.BoolVar(&explain, "explain", false, "show how each number was reached")
+	f.add(cmd)
 	return cmd
+}
+
+// sizeFlags are what size was asked.
+type sizeFlags struct {
+	scenario scenarioFlags
+	output   outputFlag
+	request  sizing.Request
+	sizes    memoryFlags
+	explain  bool
+	emit     emitFlag
+	fleet    fleetFlags
+	money    moneyFlags
+	search   searchFlags
+}
+
+// sizeGroups are the headings of the help.
+var sizeGroups = []flagGroup{
+	{"What to plan", []string{"model", "accelerator", "gpu", "engine", "tp", "pp", "ep", "dp", "weight-dtype", "kv-dtype", "file"}},
+	{"Load and objective", []string{"rps", "concurrency", "workload", "isl", "osl", "prefix", "slo", "target-utilization"}},
+	{"Engine settings", []string{
+		"gpu-memory-utilization", "max-model-len", "max-num-seqs", "max-num-batched-tokens", "block-size", "kv-cache-memory", "accelerator-memory", "calibration",
+	}},
+	{"Fleet", []string{"count", "spare", "disaggregate", "transfer-bandwidth"}},
+	{"Money", []string{"price", "load-profile", "api-price"}},
+	{"Search and hand-over", []string{"search", "emit"}},
+	{"Output", []string{"output", "explain"}},
+}
+
+func (f *sizeFlags) add(cmd *cobra.Command) {
+	f.scenario.add(cmd, "model", "accelerator", "engine", "tp", "pp", "ep", "dp", "workload", "isl", "osl", "prefix",
+		"rps", "concurrency", "slo", "price")
+	f.output.add(cmd, "csv", "markdown")
+	f.money.add(cmd)
+	f.search.add(cmd)
+	f.sizes.add(cmd)
+	r := &f.request
+	f.fleet.add(cmd, r)
+	flags := cmd.Flags()
+	flags.StringVar(&r.WeightDType, "weight-dtype", "", "weight format: bf16, fp16, fp8, int8, int4, awq, gptq, … (default: the model's own)")
+	flags.StringVar(&r.KVDType, "kv-dtype", "", "KV cache format: bf16, fp16, fp32, fp8, int8, nvfp4 (default: that of the activations)")
+	flags.Float64Var(&r.GPUMemoryUtilization, "gpu-memory-utilization", 0, "share of memory that the engine may use (default: the engine's)")
+	countVar(flags, &r.BlockSize, "block-size", "tokens per KV block (default: the engine's)")
+	countVar(flags, &r.MaxModelLen, "max-model-len", "tokens of prompt and output together (default: the model's window)")
+	countVar(flags, &r.MaxNumSeqs, "max-num-seqs", "requests running at once (default: the engine's)")
+	countVar(flags, &r.MaxNumBatchedTokens, "max-num-batched-tokens", "token budget of one step (default: the engine's)")
+	flags.Float64Var(&r.TargetUtilization, "target-utilization", 0, "share of a replica's largest rate to load it with (default 0.8)")
+	flags.StringVar(&r.CalibrationFile, "calibration", "", "a file of llmctl calibrate, whose constants of the step model go before the built-in ones")
+	flags.Var(&f.emit, "emit", "write the plan as: vllm, sglang or llmctl (start-up command), autoscaler, alerts, all")
+	flags.BoolVar(&f.explain, "explain", false, "show how each number was reached")
+	groupFlags(cmd, sizeGroups)
+}
+
+// resolve reads all that was said into the request.
+func (f *sizeFlags) resolve(cmd *cobra.Command, s *iostreams.IO) (sc profiles.Scenario, err error) {
+	if sc, err = f.scenario.resolve(cmd, s); err != nil {
+		return sc, err
+	}
+	if sc.Model == "" {
+		return sc, usagef("--model is missing, expected a name such as llama-3.1-8b (see llmctl profiles models) or a config.json")
+	}
+	r := &f.request
+	if err := f.emit.check(f.output, f.explain); err != nil {
+		return sc, usage(err)
+	}
+	if err := checkNumbers(cmd, *r); err != nil {
+		return sc, usage(err)
+	}
+	r.Scenario, r.Today = sc, time.Now()
+	if err := f.sizes.apply(cmd, r); err != nil {
+		return sc, usage(err)
+	}
+	if r.Calibration, err = readCalibration(r.CalibrationFile); err != nil {
+		return sc, usage(err)
+	}
+	if err := f.fleet.apply(cmd, r); err != nil {
+		return sc, err
+	}
+	return sc, f.money.apply(cmd, r)
+}
+
+// plan computes one plan and writes it.
+func (f *sizeFlags) plan(s *iostreams.IO, model string) error {
+	plan, err := sizing.Compute(f.request)
+	if err != nil {
+		return usage(err)
+	}
+	if f.emit.target != "" && plan.Feasible {
+		return f.emit.write(s, plan, model)
+	}
+	err = f.output.writeForms(s, plan, forms{
+		table:    func() error { return reports.WritePlan(s.Out, plan, f.explain) },
+		csv:      func() error { return reports.PlanTable(plan, f.explain).WriteCSV(s.Out) },
+		markdown: func() error { return reports.WritePlanMarkdown(s.Out, plan, f.explain) },
+	})
+	if err == nil && !plan.Feasible {
+		err = silent(exitNotHeld)
+	}
+	return err
 }
 
 // checkNumbers refuses what was said and makes no sense; Compute takes a zero

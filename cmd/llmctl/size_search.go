@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"strings"
 	"sync"
 	"time"
@@ -40,58 +38,6 @@ func (f *searchFlags) accelerators(said string) (names []string, search bool) {
 	return names, f.search
 }
 
-// Progress is said once a search has taken quietFor: on a terminal in a line that
-// is written anew each redrawEvery, else in lines of which one comes each
-// tellEvery, so that logs stay short.
-const (
-	quietFor    = time.Second
-	redrawEvery = 100 * time.Millisecond
-	tellEvery   = 5 * time.Second
-)
-
-// progress says how far a search is.
-type progress struct {
-	w        io.Writer
-	terminal bool
-	now      func() time.Time
-	next     time.Time
-	drawn    bool
-}
-
-func newProgress(s *iostreams.IO, now func() time.Time) *progress {
-	p := &progress{w: s.Err, terminal: s.ErrTTY && s.Env("TERM") != "dumb", now: now}
-	p.next = now().Add(quietFor)
-	if !p.terminal {
-		p.next = now().Add(tellEvery)
-	}
-	return p
-}
-
-// tell is called with how much is done, of all.
-func (p *progress) tell(done, all int) {
-	t := p.now()
-	if t.Before(p.next) {
-		return
-	}
-	if !p.terminal {
-		p.next = t.Add(tellEvery)
-		fmt.Fprintf(p.w, "searching: %d%%\n", done*100/all)
-		return
-	}
-	p.next, p.drawn = t.Add(redrawEvery), true
-	fmt.Fprintf(p.w, "\rsearching: %d%%%s", done*100/all, eraseToEnd)
-}
-
-// eraseToEnd clears a line from the cursor on (ECMA-48, EL).
-const eraseToEnd = "\x1b[K"
-
-// end leaves nothing of the line on the terminal.
-func (p *progress) end() {
-	if p.drawn {
-		fmt.Fprint(p.w, "\r"+eraseToEnd)
-	}
-}
-
 // runSearch searches and writes the result. Ctrl-C ends it with nothing written.
 func runSearch(s *iostreams.IO, output *outputFlag, r sizing.SearchRequest) error {
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -108,8 +54,8 @@ func runSearch(s *iostreams.IO, output *outputFlag, r sizing.SearchRequest) erro
 		})
 	}
 	p := newProgress(s, time.Now)
-	result, err := sizing.Explore(ctx, r, p.tell)
-	p.end()
+	result, err := sizing.Explore(ctx, r, func(done, all int) { p.say("searching: %d%%", done*100/all) })
+	p.clear()
 	if context.Cause(ctx) == errSearchStopped {
 		return hinted(exitInterrupted, errSearchStopped, "name fewer with --accelerator, or say --tp, --weight-dtype or --max-num-seqs")
 	}

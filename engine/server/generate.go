@@ -51,8 +51,8 @@ func (s *server) complete(w http.ResponseWriter, r *http.Request) {
 }
 
 // generate answers a request whose prompt is tokenized. Whatever ends the
-// handler, the client's leaving included, ends the context that the engine
-// watches, so nothing runs on for nobody.
+// handler, the client's leaving included, ends the request before the handler
+// returns, so nothing runs on for nobody.
 func (s *server) generate(w http.ResponseWriter, r *http.Request, g *openai.Generation, tokens []int32, chat bool) {
 	if g.Model != "" && g.Model != s.ServedModelName {
 		modelNotFound(w, g.Model)
@@ -67,13 +67,13 @@ func (s *server) generate(w http.ResponseWriter, r *http.Request, g *openai.Gene
 		p.write(w)
 		return
 	}
-	ctx, cancel := context.WithCancel(r.Context())
-	defer cancel()
+	ctx := r.Context()
 	stream, err := s.engine.Submit(ctx, request)
 	if err != nil {
 		refuseSubmit(w, err)
 		return
 	}
+	defer stream.Leave()
 	a := &answer{server: s, chat: chat, stream: stream, prompt: len(tokens), id: "cmpl-" + w.Header().Get("X-Request-Id")}
 	if chat {
 		a.id = "chat" + a.id

@@ -47,7 +47,9 @@ func write(t *testing.T, name, text string) Data {
 	return d
 }
 
-const header = "id,runnable,checks,duplicate_of,model_key,accelerator_key,memory_bytes,weight_format,engine_key,tp,pp,dp,max_model_len,gpu_memory_utilization,kv_dtype,block_size,available_kv_gib_per_gpu,kv_tokens,num_gpu_blocks,max_concurrency_x,model_load_gib_per_gpu,max_num_seqs,max_num_batched_tokens\n"
+const header = "id,runnable,checks,duplicate_of,model_key,accelerator_key,memory_bytes,weight_format,engine_key," +
+	"tp,pp,dp,max_model_len,gpu_memory_utilization,kv_dtype,block_size,available_kv_gib_per_gpu," +
+	"kv_tokens,num_gpu_blocks,max_concurrency_x,model_load_gib_per_gpu,max_num_seqs,max_num_batched_tokens\n"
 
 func TestPoolOfAFolder(t *testing.T) {
 	d := write(t, "kv_reported.csv", header+

@@ -102,9 +102,9 @@ func knownPoints(d Data, targets []fit.Point) ([]fit.Point, error) {
 }
 
 func pointRow(d Data, check string, p *fit.Point, got, want float64) Row {
-	load := fmt.Sprintf("%g clients", p.Load.Concurrency)
+	load := fmt.Sprintf("%.4g clients", p.Load.Concurrency)
 	if p.Rate > 0 {
-		load = fmt.Sprintf("%g requests/s", p.Rate)
+		load = fmt.Sprintf("%.4g requests/s", p.Rate)
 	}
 	return Row{
 		ID: p.ID, Got: got * 1e3, Want: want * 1e3, Error: relative(got, want), Note: d.reason(check, p.ID),

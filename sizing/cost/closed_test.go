@@ -173,7 +173,8 @@ func BenchmarkClosedLoop(b *testing.B) {
 }
 
 func TestParseCalibrationRefuses(t *testing.T) {
-	whole := "- {engine: vllm, moe: false, constants: {step_us: 1, layer_us: 1, latent_layer_us: 1, expert_layer_us: 1, prompt_layer_us: 1, sequence_us: 1, exchange_us: 1, memory_factor: 1, expert_memory_factor: 1, compute_factor: 1, expert_compute_factor: 1, link_factor: 1}, error: {median: 0.1, low: 0.9, high: 1.1}, source: x}\n"
+	whole := "- {engine: vllm, moe: false, constants: {step_us: 1, layer_us: 1, latent_layer_us: 1, expert_layer_us: 1, prompt_layer_us: 1, " +
+		"sequence_us: 1, exchange_us: 1, memory_factor: 1, expert_memory_factor: 1, compute_factor: 1, expert_compute_factor: 1, link_factor: 1}, error: {median: 0.1, low: 0.9, high: 1.1}, source: x}\n"
 	if table, err := ParseCalibration([]byte(whole)); err != nil || len(table) != 1 {
 		t.Fatalf("%v, %v", table, err)
 	}

@@ -9,7 +9,8 @@ import (
 
 // FuzzShapes: whatever config is accepted has sizes that are numbers.
 func FuzzShapes(f *testing.F) {
-	for _, name := range []string{"builtin", "gpt-oss-20b", "deepseek-v3.2", "deepseek-v4-flash", "kimi-k3", "qwen3.5-27b", "nemotron-3-nano-30b-a3b", "llama-3.2-11b-vision", "qwen3.6-27b-nvfp4", "falcon-7b", "gemma-4-26b-a4b-nvfp4"} {
+	for _, name := range []string{"builtin", "gpt-oss-20b", "deepseek-v3.2", "deepseek-v4-flash", "kimi-k3",
+		"qwen3.5-27b", "nemotron-3-nano-30b-a3b", "llama-3.2-11b-vision", "qwen3.6-27b-nvfp4", "falcon-7b", "gemma-4-26b-a4b-nvfp4"} {
 		data, err := profiles.ModelConfig(name)
 		if err != nil {
 			f.Fatal(err)

@@ -54,7 +54,8 @@ func TestKeptLayersCount(t *testing.T) {
 		{"one layer", []string{"model.layers.5"}, 4096 * (2*4096 + 2*1024 + 3*14336), nil},
 		{"attention of two layers", []string{"model.layers.0.self_attn", "model.layers.31.self_attn*"}, 2 * 4096 * (2*4096 + 2*1024), nil},
 		{"all attention", []string{"re:.*self_attn.*"}, 32 * 4096 * (2*4096 + 2*1024), nil},
-		{"a part in four bits", nil, -32 * 4096 * 14336 * (0.5 - 1.0/16), []profiles.Part{{Encoding: profiles.Encoding{Method: "nvfp4", Bits: 4, GroupSize: 16}, Modules: []string{"re:.*down_proj"}}}},
+		{"a part in four bits", nil, -32 * 4096 * 14336 * (0.5 - 1.0/16),
+			[]profiles.Part{{Encoding: profiles.Encoding{Method: "nvfp4", Bits: 4, GroupSize: 16}, Modules: []string{"re:.*down_proj"}}}},
 		{"towers and heads make no difference", []string{"lm_head", "visual", "model.embed_tokens"}, 0, nil},
 	} {
 		q := fp8

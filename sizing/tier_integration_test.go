@@ -1,0 +1,5 @@
+//go:build integration
+
+package sizing
+
+const everyCase = true
