@@ -11,7 +11,7 @@ import "math"
 // Of n clients that run at once, each step carries the prompts of those that
 // another n − 1 finished in it. With λ the rate and w the prefill work,
 //
-//	T = D + (1 − 1/n)·λ·T·w,  F = w + D·own steps + (1 − 1/n)·λ·T·w,
+//	T = D + (1 − 1/n)·λ·T·w,  F = w + D·own steps + (1 − 1/n)·λ·T·w + time outside of the engine,
 //	n = λ·((output − 1)·T + F),
 //
 // where F is the time to first token of those that run. The rate is found by
@@ -72,11 +72,11 @@ func (s *state) inFlight(r replica, rate, n float64) float64 {
 	if rate*s.step*(r.mix.input-r.mix.cached) > r.budget(*s) {
 		return math.Inf(1)
 	}
-	q := promptQueue{own: s.prompts.own, busy: s.share}
+	q := promptQueue{own: s.prompts.own, busy: s.share, outside: r.constants.RequestS}
 	q.ownSteps(r, s)
 	q.behind = s.share * s.step
 	q.wait = excess{q.behind, others * rate * s.step * s.workSquare}
-	q.first = excess{q.ownMean + q.wait.mean, q.first.variance + q.wait.variance}
+	q.first = excess{q.ownMean + q.wait.mean + q.outside, q.first.variance + q.wait.variance}
 	s.prompts = q
 	return rate * ((r.mix.output-1)*s.step + q.first.mean)
 }

@@ -152,6 +152,7 @@ func (s *situation) plan(p *Plan, l layout, m mix) {
 	s.now = load.operating
 	p.Performance = performance(r, load, rate, bound)
 	p.Fleet = load.fleet(s.inputs, m, rate)
+	s.fillReplicaRange(p, r)
 	s.disaggregate(p, r, load)
 	s.compareMoney(p, load, m)
 }
@@ -196,7 +197,7 @@ func performance(r replica, l load, maxRate float64, bound string) *Performance 
 		DominantTerm:     s.decode.Bound(),
 		RooflineFraction: s.decode.Limit / s.decode.Seconds,
 		StepLimit:        s.decode.Limit,
-		Error:            modelError(r.constants),
+		Error:            modelError(r.constants, s.ttft(), s.e2e()),
 	}
 }
 

@@ -15,10 +15,15 @@ type ClosedLoad struct {
 	Output        float64
 	Slots         float64 // sequences that run at once, by cache and max_num_seqs; 0 is no limit
 	BatchedTokens float64 // token budget of a step; 0 is no limit
+
+	// Rounds is how many requests each client sends in a run that starts all clients
+	// at once; 0 is a run that has no start.
+	Rounds float64
 }
 
 // Loop is the steady state of a closed load: times in seconds, Rate in requests
-// per second, Batch in sequences that decode. TTFT counts the wait for a slot.
+// per second, Batch in sequences that decode. TTFT is what the client
+// sees: it counts the wait for a slot and the time outside of the engine.
 type Loop struct {
 	TPOT, TTFT, Rate, Batch float64
 	Decode                  Step // a step without prefill
@@ -45,10 +50,30 @@ func ClosedLoop(f Facts, a *profiles.Accelerator, c Constants, l ClosedLoad) Loo
 	out := Loop{TPOT: e.step, TTFT: e.first, Batch: e.batch * pipeline, Decode: e.decode}
 	cycle := e.first + e.step*max(0, l.Output-1)
 	out.Rate = running / cycle
-	if l.Concurrency > running {
-		out.TTFT += (l.Concurrency - running) / out.Rate
+	waiting := max(0, l.Concurrency-running) / out.Rate
+	if l.Rounds > 0 {
+		// The first to run find the others' prompts instead of a place that one left.
+		first := running / (l.Rounds * l.Concurrency)
+		out.TTFT = first*e.burst() + (1-first)*(out.TTFT+waiting)
+		return out
 	}
+	out.TTFT += waiting
 	return out
+}
+
+// burst is the mean time to first token when all prompts of a batch come at
+// once: they fill k steps of the token budget, of which one sees half on average.
+func (l *loop) burst() float64 {
+	tokens := l.running * l.fresh
+	steps, prompts := 1.0, l.running
+	if budget := l.load.BatchedTokens; budget > 0 && tokens > budget {
+		steps = math.Ceil(tokens / budget)
+		prompts = tokens / steps / l.fresh
+	}
+	var w work
+	w.addPrefill(l.f, Prefill{Tokens: l.fresh, Context: l.load.Cached, Final: true})
+	together := work{tokens: prompts * w.tokens, sampled: prompts, cache: prompts * w.cache, pairs: prompts * w.pairs, prefill: true}
+	return (steps+1)/2*stepTime(l.f, l.a, l.c, together).Seconds + l.c.RequestS
 }
 
 type loop struct {
@@ -107,7 +132,7 @@ func (l *loop) round() {
 	share := min(1, prompts*chunks)
 	l.step = l.decode.Seconds + share*(full.Seconds-l.decode.Seconds)
 	// A new prompt finds a step half done, then takes its own steps.
-	l.first = l.step/2 + chunks*full.Seconds
+	l.first = l.step/2 + chunks*full.Seconds + l.c.RequestS
 	decoding := steps * l.step
 	l.batch = l.running * decoding / (decoding + l.first)
 }
