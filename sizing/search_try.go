@@ -240,8 +240,9 @@ func (x *explorer) evaluate(s *situation, r replica, m mix) *evaluated {
 	return e
 }
 
-// roughly is invert to half a percent.
+// roughly is invert to half a percent, from a first guess above 0.
 func roughly(below func(float64) float64, p, guess float64) float64 {
+	guess = max(guess, 1e-6)
 	low, high := guess, guess
 	for below(high) < p && high < 1e6 {
 		low, high = high, high*1.5
