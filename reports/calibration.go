@@ -39,17 +39,30 @@ func writeCalibrated(b *strings.Builder, c fit.Calibration) {
 		t.Rows = append(t.Rows, []string{row.name, fmt.Sprintf("%.1f%%", row.err.Relative*100), fmt.Sprintf("×%.2f to ×%.2f", row.err.Low, row.err.High)})
 	}
 	writeTable(b, t)
+	if c.After.First.Basis == cost.HeldLoad {
+		paragraph(b, "  ", fmt.Sprintf("TTFT is off by %.1f%% in the middle on loads that were held out, 80%% of points within ×%.2f to ×%.2f.", c.After.First.Relative*100, c.After.First.Low, c.After.First.High))
+	} else {
+		paragraph(b, "  ", fmt.Sprintf("No point has a time to first token (ttft_ms): the interval of TTFT stays the built-in one, ×%.2f to ×%.2f.", c.After.First.Low, c.After.First.High))
+	}
 	if c.After.Relative > c.Before.Relative {
 		paragraph(b, "  ", "The points do not predict each other better than the built-in constants do: prefer those, or measure more.")
 	}
 	b.WriteString("\n")
+	kept := false
 	t = Table{Indent: 2, Header: []string{"constant", "built-in", "now", "known from points", ""}, Right: []bool{false, true, true, true}}
 	for _, term := range c.Terms {
 		verdict := "mostly as built in"
-		if term.Determined {
+		switch {
+		case term.Kept:
+			verdict = "as built in: only prompts tell"
+			kept = true
+		case term.Determined:
 			verdict = "determined"
 		}
 		t.Rows = append(t.Rows, []string{term.Name, fmt.Sprintf("%.3g", term.Prior), fmt.Sprintf("%.3g", term.Fitted), fmt.Sprintf("%.0f%%", term.Known*100), verdict})
 	}
 	writeTable(b, t)
+	if kept {
+		paragraph(b, "  ", "What only prompts cost was not fitted to times per token: give ttft_ms, or points whose uncached prompts differ four times in length.")
+	}
 }

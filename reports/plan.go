@@ -57,6 +57,9 @@ func writeAnswer(b *strings.Builder, p *sizing.Plan) {
 	b.WriteString("\n")
 	paragraph(b, "  ", fmt.Sprintf("%s × %s: %s of %s, at %.0f%% of the largest rate",
 		units.Count(int64(f.Accelerators)), in.Accelerator, count(f.Replicas, "replica"), count(per, "accelerator"), f.Utilization*100))
+	if r := f.ReplicaRange; r != nil {
+		paragraph(b, "  ", replicaRange(r))
+	}
 	if f.Spare > 0 {
 		paragraph(b, "  ", fmt.Sprintf("%s may fail: the other %s then run at %.0f%%",
 			units.Count(int64(f.Spare)), units.Count(int64(f.Needed)), f.UtilizationWithFailures*100))
@@ -171,8 +174,9 @@ func writePerformance(b *strings.Builder, p *sizing.Plan) {
 	for _, r := range []struct {
 		name  string
 		times sizing.Quantiles
+		off   sizing.Interval
 		bound float64
-	}{{"TTFT", q.TTFT, p.Inputs.SLO.TTFT}, {"TPOT", q.TPOT, p.Inputs.SLO.TPOT}, {"E2E", q.E2E, p.Inputs.SLO.E2E}} {
+	}{{"TTFT", q.TTFT, q.Error.TTFT.Interval, p.Inputs.SLO.TTFT}, {"TPOT", q.TPOT, q.Error.Interval, p.Inputs.SLO.TPOT}, {"E2E", q.E2E, q.Error.E2E, p.Inputs.SLO.E2E}} {
 		bound := ""
 		if r.bound > 0 {
 			bound = fmt.Sprintf("p%g ≤ %s", p.Inputs.SLO.Attainment*100, units.Seconds(r.bound))
@@ -180,13 +184,35 @@ func writePerformance(b *strings.Builder, p *sizing.Plan) {
 				bound += " ✗"
 			}
 		}
-		t.Rows = append(t.Rows, []string{r.name, units.Seconds(r.times.Mean), within(r.times.Mean, q.Error), units.Seconds(r.times.P50), units.Seconds(r.times.P99), bound})
+		t.Rows = append(t.Rows, []string{r.name, units.Seconds(r.times.Mean), within(r.times.Mean, r.off), units.Seconds(r.times.P50), units.Seconds(r.times.P99), bound})
 	}
 	writeTable(b, t)
 	paragraph(b, "  ", fmt.Sprintf("Batch %s, prefill %s tokens/s, output %s tokens/s. A decode step reaches %.0f%% of its roofline limit; most of it is %s.",
 		units.Number(q.Batch), units.Number(q.PrefillTokensPS), units.Number(q.OutputTokensPS), q.RooflineFraction*100, q.DominantTerm))
-	paragraph(b, "  ", fmt.Sprintf("Times are a forecast. On measured runs that took no part in the fit the step model is off by %.0f%% in the middle, and 80%% of them lie within ×%.2f to ×%.2f of it; what queues is more uncertain.",
-		q.Error.Relative*100, q.Error.Low, q.Error.High))
+	paragraph(b, "  ", trust(p))
+}
+
+// trust words how far off the times may be, and what that was measured on.
+func trust(p *sizing.Plan) string {
+	e := p.Performance.Error
+	text := "Times are a forecast. "
+	if what := e.Unmeasured(p.Inputs); what != "" {
+		text += fmt.Sprintf("Too few runs of %s were measured. ", what)
+	}
+	text += fmt.Sprintf("On %s, TPOT is off by %.0f%% in the middle, and 80%% of them lie within ×%.2f to ×%.2f of it", e.HeldOut(), e.Relative*100, e.Low, e.High)
+	on := ""
+	if e.TTFT.Basis != e.Basis {
+		on = ", on " + e.TTFT.HeldOut()
+	}
+	return text + fmt.Sprintf("; TTFT by %.0f%%, within ×%.2f to ×%.2f%s.", e.TTFT.Relative*100, e.TTFT.Low, e.TTFT.High, on)
+}
+
+// replicaRange words what the forecast's error does to the number of replicas.
+func replicaRange(r *sizing.ReplicaRange) string {
+	if r.High == 0 {
+		return fmt.Sprintf("%s replicas at the fast end of the forecast's 80%%; at the slow end no number meets the objective", units.Count(int64(r.Low)))
+	}
+	return fmt.Sprintf("%s to %s replicas within the forecast's 80%%", units.Count(int64(r.Low)), units.Count(int64(r.High)))
 }
 
 // missed reports whether the quantiles that are shown rule out that a bound holds
@@ -196,7 +222,7 @@ func missed(times sizing.Quantiles, bound, attainment float64) bool {
 }
 
 // within is the interval about a mean in which 80 % of measured runs would lie.
-func within(mean float64, e sizing.ModelError) string {
+func within(mean float64, e sizing.Interval) string {
 	return units.Seconds(mean*e.Low) + "–" + units.Seconds(mean*e.High)
 }
 
@@ -220,24 +246,6 @@ func writePlanWarnings(b *strings.Builder, p *sizing.Plan) {
 	b.WriteString("\nWarnings\n")
 	for _, w := range p.Warnings {
 		paragraph(b, "  - ", w.Text)
-	}
-}
-
-// writeDerivation writes how each number was reached.
-func writeDerivation(b *strings.Builder, p *sizing.Plan) {
-	b.WriteString("\nDerivation\n")
-	for _, d := range p.Derivation {
-		b.WriteString("\n")
-		paragraph(b, "  ", d.Name)
-		paragraph(b, "    = ", d.Formula)
-		if d.Substituted != "" {
-			paragraph(b, "    = ", d.Substituted)
-		}
-		if d.Note != "" {
-			paragraph(b, "    by: ", d.Note)
-		}
-		paragraph(b, "    = ", quantity(d.Value, d.Unit))
-		paragraph(b, "    source: ", d.Source)
 	}
 }
 

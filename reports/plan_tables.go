@@ -102,8 +102,7 @@ func WritePlanMarkdown(w io.Writer, p *sizing.Plan, explain bool) error {
 		}
 	}
 	if explain {
-		b.WriteString("\n## Derivation\n\n")
-		derivationTable(p).writeMarkdown(&b)
+		writeDerivationMarkdown(&b, p)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -117,18 +116,6 @@ func hoursTable(d *sizing.Day) Table {
 			price = money(h.USDPer1MOut)
 		}
 		t.Rows = append(t.Rows, []string{fmt.Sprintf("%02d", h.Hour), units.Number(h.RPS), strconv.Itoa(h.Replicas), fmt.Sprintf("%.0f%%", h.Utilization*100), price})
-	}
-	return t
-}
-
-func derivationTable(p *sizing.Plan) Table {
-	t := Table{Header: []string{"name", "formula", "numbers", "result", "source"}}
-	for _, d := range p.Derivation {
-		numbers := d.Substituted
-		if numbers == "" {
-			numbers = d.Note
-		}
-		t.Rows = append(t.Rows, []string{d.Name, d.Formula, numbers, quantity(d.Value, d.Unit), d.Source})
 	}
 	return t
 }

@@ -47,7 +47,8 @@ func (r replica) closedLoop(clients float64) state {
 	q := &s.prompts
 	q.busy = s.share
 	q.ownSteps(r, &s)
-	q.behind = loop.First - q.ownMean
+	q.outside = r.constants.RequestS
+	q.behind = loop.First - q.ownMean - q.outside
 	waiting := loop.TTFT - loop.First
 	q.wait = excess{q.behind + waiting, max(0, 1-1/s.running.mean)*s.rate*s.step*s.workSquare + waiting/s.rate}
 	q.first = excess{loop.TTFT, q.first.variance + q.wait.variance}

@@ -153,6 +153,7 @@ func (s *situation) plan(p *Plan, l layout, m mix) {
 	p.Performance = performance(r, load, rate, bound)
 	p.Fleet = load.fleet(s.inputs, m, rate)
 	p.Scaling = s.scaling(r, load, l, p.Memory, rate)
+	s.fillReplicaRange(p, r)
 	s.disaggregate(p, r, load)
 	s.compareMoney(p, load, m)
 }
@@ -173,7 +174,7 @@ func performance(r replica, l load, maxRate float64, bound string) *Performance 
 		DominantTerm:     s.decode.Bound(),
 		RooflineFraction: s.decode.Limit / s.decode.Seconds,
 		StepLimit:        s.decode.Limit,
-		Error:            modelError(r.constants),
+		Error:            modelError(r.constants, s.ttft(), s.e2e()),
 	}
 }
 

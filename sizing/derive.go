@@ -22,36 +22,58 @@ func (d *derivations) note(name, formula, note string, value float64, unit, sour
 	*d = append(*d, Derivation{Name: name, Formula: formula, Note: note, Value: value, Unit: unit, Source: source})
 }
 
+// under names the group of those that have none yet.
+func (d derivations) under(g Group) {
+	for i := range d {
+		if d[i].Group == "" {
+			d[i].Group = g
+		}
+	}
+}
+
 // derive explains the numbers of a plan.
 func derive(s *situation, p *Plan, l layout, m mix) []Derivation {
 	var d derivations
 	d.cache(s, p)
 	d.state(s, p)
+	d.parameters(s, p)
+	d.under(GroupModel)
 	d.weights(s, p)
 	d.pool(s, p)
+	d.under(GroupMemory)
 	d.capacity(s, p, l, m)
 	d.poolRange(s, p.Memory, l)
+	d.under(GroupCapacity)
 	if p.Performance != nil {
-		r := s.newReplica(p.Memory, m)
-		st := s.now
-		d.step(s, r, st)
-		if st.closed {
-			d.closedLoop(p, r, st)
-		} else {
-			d.steps(r, st)
-			d.firstToken(p, r, st)
-			d.tokens(p, r, st)
-		}
-		d.quantiles(p, st.closed)
-		d.throughput(p, r)
-		d.largest(p)
-		d.replicas(p, r)
-		d.load(p)
-		d.money(s, p, m)
-		d.pools(s, p)
+		d.performance(s, p, m)
 	}
 	d.name()
 	return d
+}
+
+// performance explains times, replicas and money.
+func (d *derivations) performance(s *situation, p *Plan, m mix) {
+	r := s.newReplica(p.Memory, m)
+	st := s.now
+	d.step(s, r, st)
+	if st.closed {
+		d.closedLoop(p, r, st)
+	} else {
+		d.steps(r, st)
+		d.firstToken(p, r, st)
+		d.tokens(p, r, st)
+	}
+	d.quantiles(p, st.closed)
+	d.throughput(p, r)
+	d.under(GroupTime)
+	d.largest(p)
+	d.replicas(p, r)
+	d.load(p)
+	d.under(GroupReplicas)
+	d.money(s, p, m)
+	d.under(GroupMoney)
+	d.pools(s, p)
+	d.under(GroupReplicas)
 }
 
 // cache explains the cache of a token and of a request, per kind of layer.
@@ -76,10 +98,14 @@ func (d *derivations) cache(s *situation, p *Plan) {
 		formula, source = "layers × (latent rank + rotary dim) × bytes per value", "config.json: kv_lora_rank, qk_rope_head_dim (MLA, arXiv 2405.04434)"
 	}
 	d.add("KV cache per token", formula, strings.Join(all, " + "), float64(p.Model.KVBytesPerToken), "B", source)
-	if len(growing) == 0 {
-		growing = []string{"0"}
+	beyond := "the same over layers without a window"
+	switch len(growing) {
+	case 0:
+		beyond, growing = "every layer has a window", []string{"0"}
+	case len(all):
+		beyond = "no layer has a window: all of the cache per token"
 	}
-	d.add("KV cache per token beyond the windows", "the same over layers without a window", strings.Join(growing, " + "),
+	d.add("KV cache per token beyond the windows", beyond, strings.Join(growing, " + "),
 		float64(p.Model.GrowingKVBytesPerToken), "B", "config.json: sliding_window, layer_types")
 	d.add("KV cache of the longest request", "sum over layers of bytes per token × min(tokens, window)", strings.Join(longest, " + "),
 		float64(p.Model.KVBytesOfLongestRequest), "B", "max_model_len")

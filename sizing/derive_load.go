@@ -50,9 +50,34 @@ func (d *derivations) throughput(p *Plan, r replica) {
 	d.add("share of the roofline", "roofline limit ÷ decode step",
 		fmt.Sprintf("%s ÷ %s", secondsFigure(q.StepLimit), secondsFigure(q.StepLimit/q.RooflineFraction)), q.RooflineFraction, "",
 		"the limit is no forecast; this is how much of it is reached")
-	d.note("error of the step model", "median error of runs that were not fitted", "measured", q.Error.Relative, "", q.Error.Source)
-	d.note("low end of 80%", "10th percentile of measured ÷ predicted on runs that were not fitted", "measured", q.Error.Low, "", q.Error.Source)
-	d.note("high end of 80%", "90th percentile of measured ÷ predicted on runs that were not fitted", "measured", q.Error.High, "", q.Error.Source)
+	d.errors(q)
+}
+
+// errors explains how far to trust the times.
+func (d *derivations) errors(q *Performance) {
+	for _, e := range []struct {
+		of     string
+		spread Spread
+	}{{"the step model", q.Error.Spread}, {"TTFT", q.Error.TTFT}} {
+		suffix := ""
+		if e.of == "TTFT" {
+			suffix = " of TTFT"
+		}
+		held := e.spread.HeldOut()
+		d.note("error of "+e.of, "median of |predicted ÷ measured − 1|", "measured on "+held, e.spread.Relative, "", q.Error.Source)
+		d.note("low end of 80%"+suffix, "10th percentile of measured ÷ predicted", "measured on "+held, e.spread.Low, "", q.Error.Source)
+		d.note("high end of 80%"+suffix, "90th percentile of measured ÷ predicted", "measured on "+held, e.spread.High, "", q.Error.Source)
+	}
+	first, all := secondsFigure(q.TTFT.Mean), secondsFigure(q.E2E.Mean)
+	for _, e := range []struct {
+		end        string
+		ttft, step float64
+		value      float64
+	}{{"low", q.Error.TTFT.Low, q.Error.Low, q.Error.E2E.Low}, {"high", q.Error.TTFT.High, q.Error.High, q.Error.E2E.High}} {
+		d.add(e.end+" end of 80% of E2E", "(TTFT × "+e.end+" end of TTFT + (E2E − TTFT) × "+e.end+" end) ÷ E2E",
+			fmt.Sprintf("(%s × %s + (%s − %s) × %s) ÷ %s", first, setting(e.ttft), all, first, setting(e.step), all), e.value, "",
+			"both parts off in the same direction, the wider of what may be")
+	}
 }
 
 // load explains how the fleet is loaded.

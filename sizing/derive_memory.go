@@ -8,8 +8,8 @@ import (
 	"github.com/llmctl/llmctl/sizing/shape"
 )
 
-// weights explains parameters and their bytes.
-func (d *derivations) weights(s *situation, p *Plan) {
+// parameters explains how many there are.
+func (d *derivations) parameters(s *situation, p *Plan) {
 	c := shape.CountParameters(s.model)
 	if s.model.Stored != nil && s.model.Stored.Parameters > 0 {
 		d.note("parameters", "sum over tensors", "the shapes in the files", float64(s.parameters()), "parameters", s.weightsSource())
@@ -26,7 +26,10 @@ func (d *derivations) weights(s *situation, p *Plan) {
 		d.add("parameters of the vision tower", "encoder + projector", fmt.Sprintf("%s + %s", units.Count(int64(v.Encoder)), units.Count(int64(v.Projector))),
 			float64(p.Model.VisionParameters), "parameters", "config.json: vision_config")
 	}
+}
 
+// weights explains the bytes of an accelerator's share of the parameters.
+func (d *derivations) weights(s *situation, p *Plan) {
 	w, t, data := s.stages[p.Memory.Stage], s.inputs.TensorParallel, s.inputs.DataParallel
 	experts, expertsText := "experts", bytesFigure(w.Experts)
 	if data > 1 && w.Experts > 0 {

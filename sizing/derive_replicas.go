@@ -29,6 +29,7 @@ func (d *derivations) replicas(p *Plan, r replica) {
 	default:
 		d.note(name, "one", "no load was said", needed, "replicas", "--rps or --concurrency")
 	}
+	d.replicaRange(p)
 	if in.Spare > 0 && in.Count == 0 {
 		d.add("replicas", "those that carry the load + spare", fmt.Sprintf("%d + %d", f.Needed, in.Spare), float64(f.Replicas), "replicas", "--spare")
 	}
@@ -60,15 +61,16 @@ func (d *derivations) closedLoop(p *Plan, r replica, st state) {
 	d.add("batch", "rate × (output tokens − 1) × step",
 		fmt.Sprintf("%s/s × (%s − 1) × %s", figure(t.RPS), figure(r.mix.output), step), t.Batch, "sequences", "Little's law")
 	d.note("own prefill", "prefill work + ⌈uncached tokens ÷ (token budget − batch)⌉ × decode step", "mean over the prompts' lengths", q.ownMean, "s", "chunked prefill")
-	first := q.ownMean + q.behind
+	d.outside(q)
+	first := q.ownMean + q.behind + q.outside
 	d.note("first token of those that run", "own prefill, in steps that are shared with prompts of the others",
 		fmt.Sprintf("of which %s come per step", figure(st.rate*st.step)), first, "s", "same constants")
-	d.add("prompts beside", "first token of those that run − own prefill", fmt.Sprintf("%s − %s", secondsFigure(first), secondsFigure(q.ownMean)), q.behind, "s",
+	d.add("prompts beside", "first token of those that run − own prefill − time outside of the engine", fmt.Sprintf("%s − %s − %s", secondsFigure(first), secondsFigure(q.ownMean), secondsFigure(q.outside)), q.behind, "s",
 		"those that arrived at the same time")
 	wait := q.wait.mean - q.behind
-	d.note("wait for a place", "clients ÷ rate − (output tokens − 1) × step − own prefill − prompts beside",
+	d.note("wait for a place", "clients ÷ rate − (output tokens − 1) × step − own prefill − prompts beside − time outside of the engine",
 		fmt.Sprintf("%s clients, of which %s run at once; a difference of large numbers", figure(clients), inside), wait, "s", "KV cache, max_num_seqs and token budget")
-	d.add("TTFT, mean", "own prefill + prompts beside + wait for a place",
-		fmt.Sprintf("%s + %s + %s", secondsFigure(q.ownMean), secondsFigure(q.behind), secondsFigure(wait)), t.TTFT.Mean, "s", "sum of the above")
+	d.add("TTFT, mean", "own prefill + prompts beside + wait for a place + time outside of the engine",
+		fmt.Sprintf("%s + %s + %s + %s", secondsFigure(q.ownMean), secondsFigure(q.behind), secondsFigure(wait), secondsFigure(q.outside)), t.TTFT.Mean, "s", "sum of the above")
 	d.add("E2E, mean", "TTFT + batch ÷ rate", fmt.Sprintf("%s + %s ÷ %s/s", secondsFigure(t.TTFT.Mean), figure(st.batch), rate), t.E2E.Mean, "s", "Little's law")
 }

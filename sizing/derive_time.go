@@ -36,16 +36,23 @@ func (d *derivations) firstToken(p *Plan, r replica, st state) {
 	d.note("prompts behind", "share of prefill × (chance × rest of the running step + own steps but the last), at most the room in the last",
 		"mean over the prompts' lengths", q.behind, "s", "prompts that come later and are in its last step, which ends for all at once")
 	d.note("own prefill", "prefill work + ⌈uncached tokens ÷ (token budget − batch)⌉ × decode step", "mean over the prompts' lengths", q.ownMean, "s", "chunked prefill")
-	d.add("TTFT, mean", "own prefill + prompts ahead + steps before its own + prompts behind",
-		fmt.Sprintf("%s + %s + %s + %s", secondsFigure(q.ownMean), secondsFigure(q.ahead), secondsFigure(q.boundary), secondsFigure(q.behind)),
+	d.outside(q)
+	d.add("TTFT, mean", "own prefill + prompts ahead + steps before its own + prompts behind + time outside of the engine",
+		fmt.Sprintf("%s + %s + %s + %s + %s", secondsFigure(q.ownMean), secondsFigure(q.ahead), secondsFigure(q.boundary), secondsFigure(q.behind), secondsFigure(q.outside)),
 		p.Performance.TTFT.Mean, "s", "sum of the above")
 	d.add("deviation of the wait", "√(ahead² + rate × E[S³] ÷ (3 × (1 − utilization)) + step² ÷ 12 + rate × E[chunk²] × step ÷ (1 − share of prefill))",
 		fmt.Sprintf("√(%s ms² + %s/s × %s ms² × 1 s ÷ (3 × (1 − %s)) + %s ms² ÷ 12 + %s/s × %s ms² × %s ÷ (1 − %s))",
 			figure(q.ahead*q.ahead*1e6), rate, figure(q.cube*1e6), figure(q.busy), figure(st.step*st.step*1e6),
 			rate, figure(q.chunks*1e6), secondsFigure(st.step), share),
 		math.Sqrt(q.wait.variance), "s", "Takács; E[S³] and E[chunk²], the work of a prompt in one step squared, are means over the prompts' lengths")
-	d.note("TTFT, p99", "own prefill + steps before its own + prompts ahead and behind, a gamma distribution of this mean and deviation, at 99%",
+	d.note("TTFT, p99", "own prefill + steps before its own + time outside of the engine + prompts ahead and behind, a gamma distribution of this mean and deviation, at 99%",
 		"inverted over the prompts' lengths", p.Performance.TTFT.P99, "s", "Wilson and Hilferty's normal approximation")
+}
+
+// outside explains what a request takes beside its steps.
+func (d *derivations) outside(q promptQueue) {
+	d.note("time outside of the engine", "web server, tokenizer and the way to the client", "a fitted constant", q.outside, "s",
+		"same constants; it differs much between installations")
 }
 
 // tokens explains the time per token and the batch, which depend on each other.
@@ -53,8 +60,8 @@ func (d *derivations) tokens(p *Plan, r replica, st state) {
 	q := st.prompts
 	share := figure(st.share)
 	_, perToken := r.mix.settled(st.share)
-	d.add("prompts left behind", "share of prefill × TTFT − prompts behind",
-		fmt.Sprintf("%s × %s − %s", share, secondsFigure(q.first.mean), secondsFigure(q.behind)), q.backlog.mean, "s",
+	d.add("prompts left behind", "share of prefill × (TTFT − time outside of the engine) − prompts behind",
+		fmt.Sprintf("%s × (%s − %s) − %s", share, secondsFigure(q.first.mean), secondsFigure(q.outside), secondsFigure(q.behind)), q.backlog.mean, "s",
 		"work that arrived during the time to first token and is still to be done")
 	d.add("delay after the first token", "(prompts left behind − share of prefill × step) ÷ (1 − share of prefill)",
 		fmt.Sprintf("(%s − %s × %s) ÷ (1 − %s)", secondsFigure(q.backlog.mean), share, secondsFigure(st.step), share), st.delay, "s",

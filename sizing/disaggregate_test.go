@@ -111,7 +111,8 @@ func TestPools(t *testing.T) {
 }
 
 func TestTightObjective(t *testing.T) {
-	alone := newEvents(t, scenario(nil)).replica.at(idleRate).ttftQuantile(0.99)
+	e := newEvents(t, scenario(nil))
+	alone := e.situation.newReplica(e.memory, e.replica.mix).at(idleRate).ttftQuantile(0.99)
 	for times, want := range map[float64]bool{1.05: true, 2: false} {
 		p := mustCompute(t, scenario(func(r *Request) {
 			r.Scenario.SLO = []profiles.SLO{{TTFT: time.Duration(times * alone * float64(time.Second))}}

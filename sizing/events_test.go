@@ -52,7 +52,9 @@ func newEvents(t testing.TB, r Request) events {
 	m.fill(s, l)
 	x := s.warmMix(m, l)
 	m.MixSequences = mixSequences(m, l, x)
-	return events{situation: *s, replica: s.newReplica(m, x), memory: m, requests: 6000, seed: 1}
+	e := events{situation: *s, replica: s.newReplica(m, x), memory: m, requests: 6000, seed: 1}
+	e.replica.constants.RequestS = 0 // no event of the engine
+	return e
 }
 
 type pending struct {

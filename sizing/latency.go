@@ -82,14 +82,14 @@ func (s state) tpotQuantile(r replica, p float64) float64 {
 // tokens.
 type latency struct {
 	decoding decoding
-	floor    float64 // shortest own prefill, and the steps before it
+	floor    float64 // shortest own prefill, the steps before it, and the time outside of the engine
 	first    excess  // time to first token beyond it
 	outputs  lengths
 }
 
 func (s state) latency(r replica) latency {
 	q := s.prompts
-	l := latency{decoding: s.decoding(r), floor: q.own[0].value + q.boundary, outputs: r.mix.outputs}
+	l := latency{decoding: s.decoding(r), floor: q.own[0].value + q.boundary + q.outside, outputs: r.mix.outputs}
 	l.first = excess{q.first.mean - l.floor, q.first.variance}
 	return l
 }

@@ -131,8 +131,14 @@ func (s *state) addPrompts(r replica) {
 // whether there is one within the capacity. Iteration from a smaller one grows
 // towards it. The secant through the last two batches goes there faster, and not
 // past it where waiting makes the batch grow ever faster; where it goes past it, as
-// with experts that few more tokens touch, there is no other batch to be found.
+// with experts that few more tokens touch, it may miss the solution: then shorter
+// leaps look again.
 func (s *state) solveBatch(r replica, batch float64) bool {
+	return s.iterate(r, batch, math.Inf(1)) || s.iterate(r, batch, 4)
+}
+
+// iterate is one attempt, in leaps of at most so many times the growth.
+func (s *state) iterate(r replica, batch, leap float64) bool {
 	capacity := r.capacity / float64(r.facts.Pipeline)
 	// growth is what Little's law gives beyond a batch.
 	growth := func(batch float64) float64 {
@@ -160,7 +166,11 @@ func (s *state) solveBatch(r replica, batch float64) bool {
 		}
 		next := now + g
 		if g < lastGrowth {
-			if secant := now + g*(now-last)/(lastGrowth-g); secant < capacity && (g < 0 || secant > now) {
+			secant := now + g*(now-last)/(lastGrowth-g)
+			if g > 0 {
+				secant = min(secant, now+leap*g)
+			}
+			if secant < capacity && (g < 0 || secant > now) {
 				next = secant
 			}
 		}

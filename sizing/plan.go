@@ -132,6 +132,8 @@ type Fleet struct {
 	Accelerators int     `json:"accelerators"`
 	Utilization  float64 `json:"utilization"` // of the largest rate
 
+	*ReplicaRange // of a number that the error of the forecast moves
+
 	Needed                  int     `json:"needed_replicas,omitempty"` // without the spare ones
 	Spare                   int     `json:"spare_replicas,omitempty"`  // that may fail
 	UtilizationWithFailures float64 `json:"utilization_with_failures,omitempty"`
@@ -160,7 +162,25 @@ type Derivation struct {
 	Value       float64 `json:"value"`
 	Unit        string  `json:"unit"`
 	Source      string  `json:"source"`
+
+	Group Group `json:"group"`
 }
+
+// Group is what a derivation is about.
+type Group string
+
+// Groups in the order in which one would speak of them.
+const (
+	GroupModel    Group = "model"
+	GroupMemory   Group = "memory"
+	GroupCapacity Group = "capacity"
+	GroupTime     Group = "time"
+	GroupReplicas Group = "replicas"
+	GroupMoney    Group = "money"
+)
+
+// Groups are all of them, in this order.
+var Groups = []Group{GroupModel, GroupMemory, GroupCapacity, GroupTime, GroupReplicas, GroupMoney}
 
 // Assumption is a default that shaped the answer, and the flag that changes it.
 type Assumption struct {

@@ -32,6 +32,7 @@ type promptQueue struct {
 	counted  float64 // decodes of full steps, in ahead
 	boundary float64 // decodes of the running step and those before its own
 	behind   float64 // work of later prompts in its last step, mean
+	outside  float64 // server, tokenizer and the way to the client
 	chunks   float64 // sum over the prompt's steps of their work squared, mean
 
 	wait    excess // ahead and behind
@@ -75,10 +76,12 @@ func (s *state) queuePrompts(r replica) bool {
 		s.step*s.step/12 + s.rate*q.chunks*s.step/(1-rho)
 	q.first.mean += q.boundary + q.wait.mean
 	q.first.variance += q.wait.variance
+	q.outside = r.constants.RequestS
 	q.backlog = excess{
 		mean:     rho*q.first.mean - q.behind,
 		variance: s.rate*s.workSquare*q.first.mean + rho*rho*q.first.variance,
 	}
+	q.first.mean += q.outside // during which nothing arrives ahead of it in the engine
 	for i, t := range r.transfer {
 		q.own[i].value += t
 		q.first.mean += q.own[i].weight * t
@@ -120,7 +123,7 @@ func (s state) ttft() float64 { return s.prompts.first.mean }
 // distribution have steps where there are none.
 func (s state) ttftBelow(t float64) float64 {
 	own, sum := s.prompts.own, 0.0
-	t -= s.prompts.boundary
+	t -= s.prompts.boundary + s.prompts.outside
 	low := own[0].value
 	atLow := s.prompts.wait.below(t - low)
 	for i, p := range own {

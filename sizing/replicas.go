@@ -69,12 +69,8 @@ func planLoad(r replica, in Inputs, maxRate float64) load {
 	switch {
 	case in.Count > 0:
 		l.needed = in.Count/in.accelerators() - in.Spare
-	case in.RPS > 0:
-		l.needed = atLeastOne(in.RPS / l.perReplica)
-	case in.Concurrency > 0:
-		// By Little's law a replica at its planned rate has rate × latency
-		// requests in flight.
-		l.needed = atLeastOne(float64(in.Concurrency) / (l.perReplica * r.at(l.perReplica).e2e()))
+	case in.loaded():
+		l.needed = r.needed(in, maxRate)
 	}
 	l.replicas = l.needed + in.Spare
 	n := float64(l.replicas)
@@ -91,6 +87,17 @@ func planLoad(r replica, in Inputs, maxRate float64) load {
 	}
 	l.rate = l.total / n
 	return l
+}
+
+// needed is how many replicas of a largest rate a load takes.
+func (r replica) needed(in Inputs, maxRate float64) int {
+	planned := maxRate * in.TargetUtilization
+	if in.RPS > 0 {
+		return atLeastOne(in.RPS / planned)
+	}
+	// By Little's law a replica at its planned rate has rate × latency requests in
+	// flight.
+	return atLeastOne(float64(in.Concurrency) / (planned * r.at(planned).e2e()))
 }
 
 // atLeastOne rounds a number of replicas up. A millionth of a replica too much

@@ -232,7 +232,7 @@ func (f *Search) planInFull(ctx context.Context, x *explorer, options []Option) 
 		planned := newOption(p.Fleet, q.MaxRPS, q.Bound, p.Inputs.OutputTokens)
 		planned.TTFT, planned.TPOT, planned.UserTokensPS = q.TTFT.P99, q.TPOT.P99, 1/q.TPOT.Mean
 		planned.Configuration, planned.Quality, planned.unusual, planned.order = o.Configuration, o.Quality, o.unusual, o.order
-		planned.Error, planned.Measured, planned.Money = q.Error, fromMeasurements(q.Error.Source), p.compared()
+		planned.Error, planned.Measured, planned.Money = q.Error, q.Error.Unmeasured(p.Inputs) == "", p.compared()
 		for _, w := range p.Warnings {
 			planned.Warnings = append(planned.Warnings, w.Code)
 		}

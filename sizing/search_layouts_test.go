@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llmctl/llmctl/profiles"
-	"github.com/llmctl/llmctl/sizing/cost"
 )
 
 // TestSearchDividesExperts: eight data ranks that divide the experts serve
@@ -162,19 +161,6 @@ func TestWeighingsAreWhatWeighingSays(t *testing.T) {
 	}
 	if len(shared.done) != 12 {
 		t.Errorf("%d weighings, want 3 formats by 2 degrees by 2 widths of activations", len(shared.done))
-	}
-}
-
-// TestMeasuredIsWhatHasRows: the table of constants says in its sources which
-// entries rest on measurements.
-func TestMeasuredIsWhatHasRows(t *testing.T) {
-	for _, e := range cost.Table() {
-		if fromMeasurements(e.Source) != (len(e.Rows) > 0) {
-			t.Errorf("%d rows, but measured is %v: %s", len(e.Rows), fromMeasurements(e.Source), e.Source)
-		}
-	}
-	if !fromMeasurements("llmctl calibrate, 12 points") {
-		t.Error("a calibration is a measurement")
 	}
 }
 

@@ -200,7 +200,10 @@ func TestPipelinesWhereTensorIsNotEnough(t *testing.T) {
 }
 
 func TestUnpricedHaveNoPrice(t *testing.T) {
-	s := explore(t, searchFor(few("h800-80gb", "a100-pcie-80gb")))
+	s := explore(t, searchFor(func(r *SearchRequest) {
+		few("h800-80gb", "a100-pcie-80gb")(r)
+		r.Scenario.SLO = []profiles.SLO{{TTFT: 2 * time.Second, TPOT: time.Second}}
+	}))
 	if s.Cheapest != nil || len(s.Front) > 0 || !s.Feasible || len(s.Unpriced) != 2 {
 		t.Fatalf("cheapest %+v, front %v, unpriced %v", s.Cheapest, s.Front, s.Unpriced)
 	}

@@ -226,7 +226,8 @@ func (x *explorer) evaluate(s *situation, r replica, m mix) *evaluated {
 	e.least = load.least(s.inputs)
 	e.option = newOption(load.fleet(s.inputs, m, rate), rate, bound, m.output)
 	e.option.UserTokensPS, e.option.Quality = 1/at.tpot(r), s.quality()
-	e.option.Error, e.option.Measured = modelError(r.constants), fromMeasurements(r.constants.Source)
+	e.option.Error = modelError(r.constants, at.ttft(), at.e2e())
+	e.option.Measured = e.option.Error.Unmeasured(s.inputs) == ""
 	r.mix.later = condense(r.mix.later, fewLengths)
 	decoding := at.decoding(r)
 	e.option.TTFT = roughly(at.ttftBelow, 0.99, at.ttft())
@@ -234,8 +235,9 @@ func (x *explorer) evaluate(s *situation, r replica, m mix) *evaluated {
 	return e
 }
 
-// roughly is invert to half a percent.
+// roughly is invert to half a percent, from a first guess above 0.
 func roughly(below func(float64) float64, p, guess float64) float64 {
+	guess = max(guess, 1e-6)
 	low, high := guess, guess
 	for below(high) < p && high < 1e6 {
 		low, high = high, high*1.5

@@ -21,6 +21,7 @@ func (s *situation) addWarnings(p *Plan, r Request) {
 	}
 	s.warnOfLinks()
 	s.warnOfLoad(p)
+	s.warnOfMeasurements(p)
 }
 
 // warnOfMemory looks at how well the pool is known, and whether the engine will

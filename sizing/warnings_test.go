@@ -154,8 +154,12 @@ func warningCases(t *testing.T) map[string][2]func(*Request) {
 			func(r *Request) { r.Disaggregate, r.Scenario.Workload.Arrival = true, rps(0.5) },
 			func(r *Request) { r.Scenario.Workload.Arrival = rps(0.5) },
 		},
+		"not-measured": {
+			func(r *Request) { r.Scenario.Accelerator = "mi300x-192gb" },
+			nil,
+		},
 		"tight-slo": {
-			func(r *Request) { r.Scenario.SLO = []profiles.SLO{{TTFT: 260 * time.Millisecond}} },
+			func(r *Request) { r.Scenario.SLO = []profiles.SLO{{TTFT: 280 * time.Millisecond}} },
 			func(r *Request) { r.Scenario.SLO = []profiles.SLO{{TTFT: time.Second}} },
 		},
 		"autoscale": {

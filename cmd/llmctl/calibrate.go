@@ -30,10 +30,14 @@ func newCalibrate(s *iostreams.IO) *cobra.Command {
 		Long: `Fit the constants of the step model to measured points: runs that bench --save
 kept, or a CSV with the columns model, accelerator, engine, isl, osl, concurrency
 and tpot_ms, and where they matter tp, pp, ep, dp, weight_dtype, kv_dtype, cached,
-max_num_seqs, max_num_batched_tokens, ttft_ms and id.
+max_num_seqs, max_num_batched_tokens, ttft_ms, rounds and id. rounds is how many
+requests each client sends when the mean ttft_ms includes the start of a run, with
+all clients at once.
 
 The fit starts from the built-in constants, so that few points refine them rather
-than replace them; what the points can not tell stays. The error is that on points
+than replace them; what the points can not tell stays. What only prompts cost is
+fitted when there are ttft_ms, or uncached prompts that differ four times in
+length; without ttft_ms the interval of TTFT stays the built-in one. The error is that on points
 whose load was held out. Points that determine nothing are refused. size takes
 the file of --out with --calibration.`,
 		Example: `  llmctl calibrate runs/c8 runs/c32 runs/c64 --accelerator h100-sxm-80gb --engine vllm --out my.yaml

@@ -23,6 +23,14 @@ Engines log the pool of their first worker, and the worker with the fewest block
 decides the tokens. For a pipeline the difference between the two is taken from
 the plan. Concurrency is compared as it is logged, in hundredths.
 
+Published first-token times are means over a run that starts all clients at once.
+Where the program is known (InferenceX sends ten requests per client, GenAI-Perf
+measures without the start), TTFT is predicted for that; else ten are taken, and
+such rows are neither fitted nor counted in the interval. Open loads that are not
+answered, and prompts of which the cache holds an unknown part, have no TTFT to
+compare. What is left of the error is mostly the time outside of the engine, which
+runs of the same engine differ in tenfold.
+
 `
 
 // Markdown is the text of docs/accuracy.md: the table, then per check the worst

@@ -71,7 +71,10 @@ func Times(d Data) ([]Check, error) {
 		tokenTimes(d, "TPOT of models that were measured at other loads", seenBar, seen, left, func(*fit.Point) bool { return true }),
 		coverage(d, "80 % interval of models that were held out", unseen, true),
 		coverage(d, "80 % interval of models that were measured at other loads", seen, false),
-		firstTokens(d, unseen),
+		firstTokens(d, "TTFT of models that were held out", unseen),
+		firstTokens(d, "TTFT of models that were measured at other loads", seen),
+		firstCoverage(d, "80 % interval of TTFT, models that were held out", unseen, true),
+		firstCoverage(d, "80 % interval of TTFT, models that were measured at other loads", seen, false),
 	), nil
 }
 
@@ -117,7 +120,7 @@ func tokenTimes(d Data, name string, bar float64, held []fit.Held, left []fit.Le
 	c := Check{Name: name, Bar: "median ≤ " + percent(bar)}
 	for _, h := range held {
 		if meant(h.Point) {
-			c.Rows = append(c.Rows, pointRow(d, "tpot", h.Point, h.Predicted, h.Point.TPOT))
+			c.Rows = append(c.Rows, pointRow(d, "tpot", h.Point, h.Predicted.TPOT, h.Point.TPOT))
 		}
 	}
 	for _, l := range left {
@@ -134,20 +137,10 @@ func coverage(d Data, name string, held []fit.Held, asUnseen bool) Check {
 	c := Check{Name: name, Bar: intervalBar}
 	inside := 0
 	for _, h := range held {
-		facts := h.Point.Facts
-		if asUnseen {
-			facts.Layers = 0 // no model has this shape
-		}
-		e := cost.Pick(cost.Table(), h.Point.Engine, h.Point.Family, facts).Error
-		row := pointRow(d, "tpot", h.Point, h.Predicted, h.Point.TPOT)
-		switch {
-		case h.Point.TPOT < h.Predicted*e.Low:
-			row.Error = h.Predicted*e.Low/h.Point.TPOT - 1
-		case h.Point.TPOT > h.Predicted*e.High:
-			row.Error = 1 - h.Predicted*e.High/h.Point.TPOT
-		default:
+		e := printed(h.Point, asUnseen).Spread
+		row := pointRow(d, "tpot", h.Point, h.Predicted.TPOT, h.Point.TPOT)
+		if row.Error = outside(e, h.Predicted.TPOT, h.Point.TPOT); row.Error == 0 {
 			inside++
-			row.Error = 0
 		}
 		c.Rows = append(c.Rows, row)
 	}
@@ -157,17 +150,59 @@ func coverage(d Data, name string, held []fit.Held, asUnseen bool) Check {
 	return c
 }
 
-// firstTokens compares the mean time to first token in closed loops. It is shown
-// for the reader: runs start with all clients at once, which no steady state has.
-func firstTokens(d Data, held []fit.Held) Check {
-	c := Check{Name: "TTFT of models that were held out", Bar: "none; shown for the reader"}
-	for _, h := range held {
-		if h.Point.TTFT > 0 && h.Point.Rate == 0 {
-			got := cost.ClosedLoop(h.Point.Facts, h.Point.Device, h.Constants, h.Point.Load).TTFT
-			c.Rows = append(c.Rows, pointRow(d, "ttft", h.Point, got, h.Point.TTFT))
-		}
+// printed is the error that a plan prints for a point.
+func printed(p *fit.Point, asUnseen bool) cost.Error {
+	facts := p.Facts
+	if asUnseen {
+		facts.Layers = 0 // no model has this shape
 	}
-	c.Summary = fmt.Sprintf("median %s, 90th percentile %s", percent(c.Quantile(0.5)), percent(c.Quantile(0.9)))
+	return cost.Pick(cost.Table(), p.Engine, p.Family, facts).Error
+}
+
+// outside is how far a measured time lies outside of the interval about a
+// predicted one, relative to itself; 0 inside.
+func outside(e cost.Spread, predicted, measured float64) float64 {
+	return max(0, predicted*e.Low/measured-1, 1-predicted*e.High/measured)
+}
+
+// firstTokens compares the mean time to first token in closed loops.
+func firstTokens(d Data, name string, held []fit.Held) Check {
+	c := Check{Name: name, Bar: "none; shown for the reader"}
+	var known Check
+	for _, h := range held {
+		if h.Point.TTFT == 0 {
+			continue
+		}
+		row := pointRow(d, "ttft", h.Point, h.Predicted.TTFT, h.Point.TTFT)
+		if h.Point.StartGuessed && row.Note == "" {
+			row.Note = "how many requests each client sends is not stated, and all start at once: ten are taken"
+		}
+		if !h.Point.StartGuessed {
+			known.Rows = append(known.Rows, row)
+		}
+		c.Rows = append(c.Rows, row)
+	}
+	c.Summary = fmt.Sprintf("median %s, 90th percentile %s; median %s of the %d whose start is known",
+		percent(c.Quantile(0.5)), percent(c.Quantile(0.9)), percent(known.Quantile(0.5)), len(known.Rows))
+	c.settle(true)
+	return c
+}
+
+// firstCoverage counts the times to first token inside the printed interval.
+func firstCoverage(d Data, name string, held []fit.Held, asUnseen bool) Check {
+	c := Check{Name: name, Bar: "none; shown for the reader"}
+	inside := 0
+	for _, h := range held {
+		if h.FirstRatio() == 0 {
+			continue
+		}
+		row := pointRow(d, "ttft", h.Point, h.Predicted.TTFT, h.Point.TTFT)
+		if row.Error = outside(printed(h.Point, asUnseen).First, h.Predicted.TTFT, h.Point.TTFT); row.Error == 0 {
+			inside++
+		}
+		c.Rows = append(c.Rows, row)
+	}
+	c.Summary = fmt.Sprintf("holds %s of those whose start is known", percent(float64(inside)/float64(len(c.Rows))))
 	c.settle(true)
 	return c
 }

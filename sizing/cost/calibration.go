@@ -38,8 +38,17 @@ func (e Entry) check() error {
 			return fmt.Errorf("constants: %s is missing", name)
 		}
 	}
-	if x := e.Error; !(x.Relative >= 0 && x.Low > 0 && x.Low <= 1 && x.High >= 1 && x.High < 1e6) {
-		return fmt.Errorf("error: median %v, low %v and high %v are not a distance and factors about 1", x.Relative, x.Low, x.High)
+	for _, s := range []struct {
+		field  string
+		spread Spread
+	}{{"error", e.Error.Spread}, {"error: ttft", e.Error.First}} {
+		x := s.spread
+		if !(x.Relative >= 0 && x.Low > 0 && x.Low <= 1 && x.High >= 1 && x.High < 1e6) {
+			return fmt.Errorf("%s: median %v, low %v and high %v are not a distance and factors about 1", s.field, x.Relative, x.Low, x.High)
+		}
+		if !slices.Contains(Bases, x.Basis) {
+			return fmt.Errorf("%s: basis %q is none of %v", s.field, x.Basis, Bases)
+		}
 	}
 	return nil
 }

@@ -17,14 +17,19 @@ type ClosedLoad struct {
 	Prompts       []Prompt // lengths of prompts with the means above; nil when all are alike
 	Slots         float64  // sequences that run at once, by cache and max_num_seqs; 0 is no limit
 	BatchedTokens float64  // token budget of a step; 0 is no limit
+
+	// Rounds is how many requests each client sends in a run that starts all clients
+	// at once; 0 is a run that has no start.
+	Rounds float64
 }
 
 // Prompt is one length of prompts and the share of the requests that have it.
 type Prompt struct{ Weight, Tokens, Cached float64 }
 
 // Loop is the steady state of a closed load: times in seconds, Rate in requests
-// per second, Batch in sequences that decode. TTFT counts the wait for a slot and
-// for the token budget.
+// per second, Batch in sequences that decode. TTFT is what the client sees: it
+// counts the wait for a slot and for the token budget, and the time outside of the
+// engine.
 type Loop struct {
 	TPOT, TTFT, Rate, Batch float64
 
@@ -44,7 +49,8 @@ type Loop struct {
 //	D of x·(output − 1) decodes, at most n
 //	λ = x / (D + x·w)           requests per second
 //	T = D + (1 − 1/n)·x·w       a step of a decode: the prompts of the others come in it
-//	F = D·own steps + w′        the first token: 1 + (1 − 1/n)·x prompts share its steps
+//	F = D·own steps + w′ + o    the first token: 1 + (1 − 1/n)·x prompts share its steps,
+//	                            and o is the time outside of the engine
 //	n = λ·((output − 1)·T + F)  Little's law; B is its first part
 //
 // All of them follow from x, and n grows with it, so that bracketing finds x. A
@@ -85,7 +91,26 @@ func ClosedLoop(f Facts, a *profiles.Accelerator, c Constants, l ClosedLoad) Loo
 			out.Works[i] = e.prompts[i].seconds
 		}
 	}
+	if l.Rounds > 0 {
+		// The first to run find the others' prompts instead of a place that one left.
+		first := running / (l.Rounds * l.Concurrency)
+		out.TTFT = first*e.burst(l) + (1-first)*out.TTFT
+	}
 	return out
+}
+
+// burst is the mean time to first token when all prompts of a batch come at
+// once: they fill k steps of the token budget, of which one sees half on average.
+func (e *loop) burst(l ClosedLoad) float64 {
+	var w work
+	w.addPrefill(e.f, Prefill{Tokens: max(1, l.Input-l.Cached), Context: l.Cached, Final: true})
+	steps := math.Ceil(max(1, e.n*w.tokens/e.budget))
+	prompts := e.n / steps
+	together := work{
+		tokens: prompts * w.tokens, sampled: prompts, cache: prompts * w.cache,
+		attention: prompts * w.attention, index: prompts * w.index, prefill: true,
+	}
+	return (steps+1)/2*stepTime(e.f, e.a, e.c, together).Seconds + e.c.RequestS
 }
 
 // promptWork is one length of prompts: what is computed of it, and in how much
@@ -131,7 +156,7 @@ func (l *loop) at(x float64) float64 {
 	for i := range l.prompts {
 		chunks += l.prompts[i].weight * max(1, l.prompts[i].fresh/room)
 	}
-	l.work, l.first = 0, 0
+	l.work, l.first = 0, l.c.RequestS
 	for i := range l.prompts {
 		p := &l.prompts[i]
 		tokens := min(p.fresh, room)

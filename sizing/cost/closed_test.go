@@ -2,6 +2,7 @@ package cost
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,7 +24,7 @@ func TestClosedLoopOfOne(t *testing.T) {
 		t.Errorf("TPOT %v of batch %v, want about %v of almost 1", got.TPOT, got.Batch, step)
 	}
 	prompt := StepTime(f, a, c, Batch{Prefill: []Prefill{{Tokens: 1000, Final: true}}}).Seconds
-	if got.TTFT < prompt || got.TTFT > prompt+2*step {
+	if first := got.TTFT - c.RequestS; first < prompt || first > prompt+2*step {
 		t.Errorf("TTFT %v, want %v and a part of a step", got.TTFT, prompt)
 	}
 	if want := 1 / (got.TTFT + 199*got.TPOT); math.Abs(got.Rate/want-1) > 1e-9 {
@@ -152,6 +153,28 @@ func TestStepTimeDoesNotAllocate(t *testing.T) {
 	}
 }
 
+// TestBurst: a run of one round whose clients start together has first tokens
+// half way through all of their prompts, ten rounds a tenth of that more than none.
+func TestBurst(t *testing.T) {
+	f := facts(t, "llama-3.1-8b", profiles.Quantization{}, 1)
+	a := device(t, "h100-sxm-80gb")
+	c := ConstantsFor(engine(t, "vllm"), a, f)
+	at := func(rounds float64) Loop {
+		return ClosedLoop(f, a, c, ClosedLoad{Concurrency: 64, Input: 1024, Output: 256, BatchedTokens: 8192, Rounds: rounds})
+	}
+	full := StepTime(f, a, c, Batch{Prefill: slices.Repeat([]Prefill{{Tokens: 1024, Final: true}}, 8)}).Seconds
+	none, one, ten := at(0), at(1), at(10)
+	if want := 4.5*full + c.RequestS; math.Abs(one.TTFT/want-1) > 1e-9 {
+		t.Errorf("one round: %v, want %v", one.TTFT, want)
+	}
+	if want := none.TTFT + (one.TTFT-none.TTFT)/10; math.Abs(ten.TTFT/want-1) > 1e-9 {
+		t.Errorf("ten rounds: %v, want %v", ten.TTFT, want)
+	}
+	if one.TPOT != none.TPOT {
+		t.Errorf("the start moves TPOT from %v to %v", none.TPOT, one.TPOT)
+	}
+}
+
 func BenchmarkStepTimeSmall(b *testing.B) {
 	f := facts(b, "deepseek-r1", profiles.Quantization{}, 8)
 	a := device(b, "h200-sxm-141gb")
@@ -174,13 +197,13 @@ func BenchmarkClosedLoop(b *testing.B) {
 
 func TestParseCalibrationRefuses(t *testing.T) {
 	whole := "- {engine: vllm, moe: false, constants: {step_us: 1, layer_us: 1, latent_layer_us: 1, expert_layer_us: 1, prompt_layer_us: 1, " +
-		"sequence_us: 1, exchange_us: 1, memory_factor: 1, expert_memory_factor: 1, compute_factor: 1, expert_compute_factor: 1, link_factor: 1}, error: {median: 0.1, low: 0.9, high: 1.1}, source: x}\n"
+		"sequence_us: 1, exchange_us: 1, memory_factor: 1, expert_memory_factor: 1, compute_factor: 1, expert_compute_factor: 1, link_factor: 1, request_us: 1}, error: {median: 0.1, low: 0.9, high: 1.1, basis: own, ttft: {median: 0.2, low: 0.8, high: 1.3, basis: model}}, source: x}\n"
 	if table, err := ParseCalibration([]byte(whole)); err != nil || len(table) != 1 {
 		t.Fatalf("%v, %v", table, err)
 	}
 	for name, replace := range map[string][2]string{
 		"a missing constant": {"link_factor: 1", "x: 1"}, "a negative one": {"step_us: 1", "step_us: -1"}, "no number": {"step_us: 1", "step_us: .nan"},
-		"an interval that excludes 1": {"low: 0.9", "low: 1.2"}, "an unknown field": {"engine", "motor"}, "nothing": {whole, "[]"}, "no list": {whole, "x"},
+		"an interval that excludes 1": {"low: 0.9", "low: 1.2"}, "no interval of TTFT": {"low: 0.8", "low: 0"}, "an unknown basis": {"basis: model", "basis: hearsay"}, "an unknown field": {"engine", "motor"}, "nothing": {whole, "[]"}, "no list": {whole, "x"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if table, err := ParseCalibration([]byte(strings.Replace(whole, replace[0], replace[1], 1))); err == nil {

@@ -12,6 +12,7 @@ type Constants struct {
 	PromptS   float64 // more per layer of a step that carries prompts
 	SequenceS float64 // per sequence that samples a token
 	LatencyS  float64 // per round of a collective
+	RequestS  float64 // per request and outside of the steps: server, tokenizer and the way to the client
 
 	MemoryFactor        float64 // shared weights and cache
 	ExpertMemoryFactor  float64 // weights of routed experts
@@ -23,29 +24,57 @@ type Constants struct {
 	Source string
 }
 
-// Error is how far off the model was on measured points that took no part in
-// the fit: the median distance relative to the measurement, and the interval
-// that held 80 % of them, as factors on a predicted time.
+// Error is how far off the times of steps and tokens are, and that of the first
+// token, which depends on more than steps.
 type Error struct {
-	Relative  float64 `yaml:"median"`
-	Low, High float64
+	Spread `yaml:",inline"`
+	First  Spread `yaml:"ttft,flow"`
 }
 
+// Spread is how far off the model was on measured points that took no part in
+// the fit: the median distance relative to the measurement, and the interval
+// that held 80 % of them, as factors on a predicted time. Basis says what those
+// points shared with none that were fitted.
+type Spread struct {
+	Relative float64 `yaml:"median"`
+	Low      float64
+	High     float64
+	Basis    Basis `yaml:"basis"`
+}
+
+// Basis is what was held out for a Spread, from what is known best to what is
+// known least.
+type Basis string
+
+// The model itself was measured, at other loads; other models were, with this
+// engine on this family; this engine was, on other families; this family was,
+// with other engines; neither was.
+const (
+	HeldLoad   Basis = "own"
+	HeldModel  Basis = "model"
+	HeldFamily Basis = "family"
+	HeldEngine Basis = "engine"
+	HeldBoth   Basis = "engine and family"
+)
+
+// Bases are all of them, in this order.
+var Bases = []Basis{HeldLoad, HeldModel, HeldFamily, HeldEngine, HeldBoth}
+
 // Terms is the number of fitted constants.
-const Terms = 12
+const Terms = 13
 
 // TermNames are the keys of the constants in files, in the order of Vector. Those
 // in µs hold microseconds; the others are factors.
 var TermNames = [Terms]string{
 	"step_us", "layer_us", "latent_layer_us", "expert_layer_us", "prompt_layer_us", "sequence_us", "exchange_us",
-	"memory_factor", "expert_memory_factor", "compute_factor", "expert_compute_factor", "link_factor",
+	"memory_factor", "expert_memory_factor", "compute_factor", "expert_compute_factor", "link_factor", "request_us",
 }
 
 // term points at a constant by its place in TermNames.
 func (c *Constants) term(i int) *float64 {
 	return [Terms]*float64{
 		&c.StepS, &c.LayerS, &c.LatentS, &c.ExpertS, &c.PromptS, &c.SequenceS, &c.LatencyS,
-		&c.MemoryFactor, &c.ExpertMemoryFactor, &c.ComputeFactor, &c.ExpertComputeFactor, &c.LinkFactor,
+		&c.MemoryFactor, &c.ExpertMemoryFactor, &c.ComputeFactor, &c.ExpertComputeFactor, &c.LinkFactor, &c.RequestS,
 	}[i]
 }
 

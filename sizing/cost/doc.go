@@ -11,7 +11,10 @@
 //	    compute  factor · operations + another factor · operations of experts, over the peak rate
 //	+ collectives  latency · rounds + factor · bytes exchanged, over the link
 //
-// with constants per engine, accelerator family and kind of model (dense, or
+// A request takes a constant time outside of its steps: web server, tokenizer, way to
+// the client. It is in TTFT, and differs most between installations.
+//
+// All with constants per engine, accelerator family and kind of model (dense, or
 // mixture of experts), fitted by package fit from published measurements. Where a
 // model was measured itself, its own constants are taken. Each set comes with its
 // error on measurements that took no part in the fit.

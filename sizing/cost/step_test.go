@@ -112,6 +112,22 @@ func TestConstantsFallThrough(t *testing.T) {
 	if !(seen.Error.Relative < unseen.Error.Relative && unseen.Error.Relative <= other.Error.Relative) {
 		t.Errorf("errors %v, %v, %v do not grow", seen.Error, unseen.Error, other.Error)
 	}
+	if width := func(c Constants) float64 { return c.Error.High / c.Error.Low }; !(width(seen) < width(unseen) && width(unseen) < width(other)) {
+		t.Errorf("intervals %v, %v, %v do not grow", seen.Error, unseen.Error, other.Error)
+	}
+	for _, k := range []struct {
+		engine, device string
+		moe            bool
+		want           Basis
+	}{
+		{"vllm", "h100-sxm-80gb", false, HeldModel}, {"vllm", "mi300x-192gb", false, HeldFamily}, {"vllm", "l40s-48gb", true, HeldFamily},
+		{"tensorrt-llm", "h100-sxm-80gb", true, HeldBoth}, {"aphrodite", "h100-sxm-80gb", false, HeldEngine}, {"aphrodite", "mi300x-192gb", false, HeldBoth},
+	} {
+		e := ConstantsFor(engine(t, k.engine), device(t, k.device), Facts{MoE: k.moe}).Error
+		if e.Basis != k.want || e.First.Basis != k.want {
+			t.Errorf("%s on %s: %+v, want %s", k.engine, k.device, e, k.want)
+		}
+	}
 	if own := ConstantsFor(engine(t, "llmctl"), h100, facts(t, "qwen3-14b", profiles.Quantization{}, 1)); own.Vector() != unseen.Vector() {
 		t.Errorf("llmctl's engine does not imitate vLLM: %v", own)
 	}

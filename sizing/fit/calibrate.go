@@ -39,6 +39,34 @@ type Term struct {
 	Prior, Fitted float64
 	Known         float64
 	Determined    bool
+	Kept          bool // only prompts tell, and the points say too little of them
+}
+
+// promptTerms are the constants that only prompts determine: in decodes they are
+// small beside the time to read weights and cache, and what is wrong elsewhere
+// would be put into them.
+var promptTerms = []string{"prompt_layer_us", "compute_factor", "expert_compute_factor", "request_us"}
+
+// lengths is the least ratio of the longest to the shortest prompt, in tokens that
+// are not cached, from which times per token tell what prompts cost.
+const lengths = 4
+
+// kept are the constants that points say too little of to be fitted. Without a
+// time to first token nothing tells the time outside of the steps.
+func kept(points []Point) [cost.Terms]bool {
+	firsts := false
+	shortest, longest := math.Inf(1), 0.0
+	for i := range points {
+		p := &points[i]
+		firsts = firsts || p.TTFT > 0
+		shortest, longest = min(shortest, p.Load.Input-p.Load.Cached), max(longest, p.Load.Input-p.Load.Cached)
+	}
+	var out [cost.Terms]bool
+	for i, name := range cost.TermNames {
+		told := firsts || name != "request_us" && longest >= lengths*shortest
+		out[i] = slices.Contains(promptTerms, name) && !told
+	}
+	return out
 }
 
 // Calibrate fits the constants of each engine, family and kind that the points
@@ -86,6 +114,7 @@ func calibrate(ctx context.Context, k kind, points []Point, progress func(done, 
 	}
 	prior := priorOf(k, points)
 	p := around(prior)
+	p.kept = kept(points)
 	x, err := p.solve(points, make([]float64, p.size()))
 	if err != nil {
 		return Calibration{}, err
@@ -95,7 +124,7 @@ func calibrate(ctx context.Context, k kind, points []Point, progress func(done, 
 	fitted := p.constants(x, k)
 	any := false
 	for i, name := range cost.TermNames {
-		t := Term{Name: name, Prior: prior.Vector()[i], Fitted: fitted.Vector()[i], Known: known[i], Determined: known[i] >= determined}
+		t := Term{Name: name, Prior: prior.Vector()[i], Fitted: fitted.Vector()[i], Known: known[i], Determined: known[i] >= determined, Kept: p.kept[i]}
 		any = any || t.Determined
 		c.Terms = append(c.Terms, t)
 	}
@@ -106,7 +135,7 @@ func calibrate(ctx context.Context, k kind, points []Point, progress func(done, 
 	if err != nil {
 		return c, err
 	}
-	c.After = errorNormal(held)
+	c.After = errorNormal(held, prior.Error)
 	c.Entry = cost.Entry{Engine: k.engine, Family: k.family, MoE: k.moe, Constants: rounded(fitted), Error: c.After.Rounded()}
 	for _, point := range points {
 		c.Entry.Rows = append(c.Entry.Rows, point.ID)
@@ -207,20 +236,32 @@ func errorAll(points []Point, c cost.Constants) cost.Error {
 	for i := range points {
 		held = append(held, Held{&points[i], points[i].predict(c), c})
 	}
-	return errorNormal(held)
+	return errorNormal(held, c.Error)
 }
 
-// errorNormal is errorOf for few points: the interval is that of a normal
+// errorNormal is the errors of few points. A first token that no point has keeps
+// the error of the prior.
+func errorNormal(held []Held, prior cost.Error) cost.Error {
+	e := cost.Error{Spread: normal(held, Held.Ratio), First: prior.First}
+	if slices.ContainsFunc(held, func(h Held) bool { return h.FirstRatio() > 0 }) {
+		e.First = normal(held, Held.FirstRatio)
+	}
+	return e
+}
+
+// normal is spread for few points: the interval is that of a normal
 // distribution of the logarithm about 0, with the points' mean square and one
 // degree of freedom less.
-func errorNormal(held []Held) cost.Error {
+func normal(held []Held, ratio func(Held) float64) cost.Spread {
 	var distance []float64
 	square := 0.0
 	for _, h := range held {
-		distance = append(distance, math.Abs(h.Ratio()-1))
-		square += math.Pow(math.Log(h.Ratio()), 2)
+		if r := ratio(h); r > 0 {
+			distance = append(distance, math.Abs(r-1))
+			square += math.Pow(math.Log(r), 2)
+		}
 	}
 	const tenth = 1.2816 // 90th percentile of the normal distribution
-	width := tenth * math.Sqrt(square/float64(max(1, len(held)-1)))
-	return cost.Error{Relative: quantile(distance, 0.5), Low: math.Exp(-width), High: math.Exp(width)}
+	width := tenth * math.Sqrt(square/float64(max(1, len(distance)-1)))
+	return cost.Spread{Relative: quantile(distance, 0.5), Low: math.Exp(-width), High: math.Exp(width), Basis: cost.HeldLoad}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,7 +48,7 @@ func synthetic(t *testing.T, change func(*cost.Constants)) []Point {
 	c := cost.Pick(cost.Table(), "vllm", "hopper", list[0].Facts)
 	change(&c)
 	for i := range list {
-		list[i].TPOT = list[i].predict(c)
+		list[i].TPOT = list[i].predict(c).TPOT
 	}
 	return list
 }
@@ -91,6 +92,45 @@ func TestCalibrateRecovers(t *testing.T) {
 	for i := range list {
 		if r := list[i].Ratio(again); math.Abs(r-1) > 0.05 {
 			t.Errorf("%s: ratio %v with the calibration", list[i].ID, r)
+		}
+	}
+}
+
+// TestCalibrateKeepsWhatPromptsTell: times per token at one length leave what
+// only prompts determine, and the interval of TTFT, where they were.
+func TestCalibrateKeepsWhatPromptsTell(t *testing.T) {
+	change := func(c *cost.Constants) {
+		c.ComputeFactor *= 1.5
+		c.LayerS *= 1.5
+		c.RequestS *= 2
+	}
+	list := synthetic(t, change)
+	prior := cost.Pick(cost.Table(), "vllm", "hopper", list[0].Facts)
+	for _, first := range []bool{false, true} {
+		truth := prior
+		change(&truth)
+		for i := range list {
+			list[i].TTFT = 0
+			if first {
+				list[i].TTFT = list[i].predict(truth).TTFT
+			}
+		}
+		found, err := Calibrate(context.Background(), list, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, term := range found[0].Terms {
+			only := slices.Contains(promptTerms, term.Name)
+			if moved := math.Abs(term.Fitted/term.Prior-1) > 1e-6; only && !first && moved || term.Kept != (only && !first) {
+				t.Errorf("with TTFT %v: %+v", first, term)
+			}
+			if term.Name == "request_us" && first && math.Abs(term.Fitted/term.Prior/2-1) > 0.3 {
+				t.Errorf("request_us %v of %v, want twice", term.Fitted, term.Prior)
+			}
+		}
+		after := found[0].After.First
+		if first && (after.Basis != cost.HeldLoad || after.Relative > 0.1) || !first && after != prior.Error.First {
+			t.Errorf("with TTFT %v: %+v, prior %+v", first, after, prior.Error.First)
 		}
 	}
 }
@@ -155,9 +195,9 @@ func TestOpenLoad(t *testing.T) {
 	p := points(t, header+"llama-3.1-8b,h100-sxm-80gb,vllm,1024,256,64,open,4,4,10\nllama-3.1-8b,h100-sxm-80gb,vllm,1024,256,64,open,40,20,10\n")
 	c := cost.Pick(cost.Table(), "vllm", "hopper", p[0].Facts)
 	load := p[0].Load
-	load.Concurrency = 4 * 256 * p[0].predict(c) // without the first token's time
-	if near := cost.ClosedLoop(p[0].Facts, p[0].Device, c, load).TPOT; p[0].Rate != 4 || math.Abs(p[0].predict(c)/near-1) > 0.03 {
-		t.Errorf("rate %v: %v, the closed loop %v", p[0].Rate, p[0].predict(c), near)
+	load.Concurrency = 4 * 256 * p[0].predict(c).TPOT // without the first token's time
+	if near := cost.ClosedLoop(p[0].Facts, p[0].Device, c, load).TPOT; p[0].Rate != 4 || math.Abs(p[0].predict(c).TPOT/near-1) > 0.03 {
+		t.Errorf("rate %v: %v, the closed loop %v", p[0].Rate, p[0].predict(c).TPOT, near)
 	}
 	if p[1].Rate != 0 || p[1].Load.Concurrency != 64 {
 		t.Errorf("an overload: rate %v, %v clients", p[1].Rate, p[1].Load.Concurrency)

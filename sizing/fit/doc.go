@@ -8,7 +8,13 @@
 // penalty, so that what a few points can not tell apart stays general (partial
 // pooling; Gelman & Hill, Data Analysis Using Regression, ch. 12).
 //
-// Reading order: point.go (a measurement), pool.go (constants as sums of
-// effects), solve.go (the fit), holdout.go (errors on what was held out),
-// table.go (the shipped table), csv.go and calibrate.go (a user's points).
+// A published mean time to first token contains the start of its run, in which all
+// clients send at once: a tenth of it, with ten requests per client. It is predicted so
+// (cost.ClosedLoad.Rounds) and fitted together with the times per token, with a third of
+// their weight in logarithms. A plan's TTFT is that of the steady state.
+//
+// Reading order: point.go (a measurement), published.go (of others), pool.go
+// (constants as sums of effects), solve.go (the fit), holdout.go and margins.go
+// (errors on what was held out), table.go (the shipped table), csv.go and
+// calibrate.go (a user's points).
 package fit

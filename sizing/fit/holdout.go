@@ -10,34 +10,47 @@ import (
 // Held is a point that took no part in the fit that predicted it.
 type Held struct {
 	Point     *Point
-	Predicted float64 // seconds per output token
+	Predicted cost.Loop
 	Constants cost.Constants
 }
 
 // Ratio is predicted over measured.
-func (h Held) Ratio() float64 { return h.Predicted / h.Point.TPOT }
+func (h Held) Ratio() float64 { return h.Predicted.TPOT / h.Point.TPOT }
+
+// FirstRatio is predicted over measured time to first token; 0 when none was
+// measured in a run whose start is known.
+func (h Held) FirstRatio() float64 {
+	if h.Point.TTFT == 0 || h.Point.StartGuessed {
+		return 0
+	}
+	return h.Predicted.TTFT / h.Point.TTFT
+}
 
 // HoldOut predicts each of the points targets from a fit of those of points that
-// belong to another group. Points of one group have equal keys.
-func HoldOut(points, targets []Point, key func(*Point) string) ([]Held, error) {
+// share none of the keys with it.
+func HoldOut(points, targets []Point, keys ...func(*Point) string) ([]Held, error) {
 	all, err := Fit(points)
 	if err != nil {
 		return nil, err
 	}
-	return all.holdOut(points, targets, key)
+	return all.holdOut(points, targets, keys...)
 }
 
-func (f *Pooled) holdOut(points, targets []Point, key func(*Point) string) ([]Held, error) {
+func (f *Pooled) holdOut(points, targets []Point, keys ...func(*Point) string) ([]Held, error) {
 	fits := map[string]*Pooled{}
 	var held []Held
 	for i := range targets {
 		p := &targets[i]
-		group := key(p)
+		group := ""
+		for _, key := range keys {
+			group += key(p) + "; "
+		}
 		if fits[group] == nil {
 			var rest []Point
 			for j := range points {
-				if key(&points[j]) != group {
-					rest = append(rest, points[j])
+				q := &points[j]
+				if !slices.ContainsFunc(keys, func(key func(*Point) string) bool { return key(q) == key(p) }) {
+					rest = append(rest, *q)
 				}
 			}
 			x, err := f.pool.solve(rest, f.effects)
@@ -75,8 +88,11 @@ func ByLoad(points []Point) func(*Point) string {
 	return func(p *Point) string { return fmt.Sprintf("part %d", slices.Index(loads, load(p))%parts) }
 }
 
-// ByKind holds out all points of one engine on one family.
-func ByKind(p *Point) string { return p.Engine + " on " + p.Family }
+// ByFamily holds out all points of one family of accelerators.
+func ByFamily(p *Point) string { return p.Family }
+
+// ByEngine holds out all points of one engine.
+func ByEngine(p *Point) string { return p.Engine }
 
 // Pooled is a fit of points of several engines, families and kinds.
 type Pooled struct {

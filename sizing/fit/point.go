@@ -9,26 +9,27 @@ import (
 // was measured: closed with Load.Concurrency clients, or open with Rate requests
 // per second.
 type Point struct {
-	ID     string
-	Model  string
-	Engine string // as cost.Imitated has it
-	Family string
-	Facts  cost.Facts
-	Device *profiles.Accelerator
-	Load   cost.ClosedLoad
-	Rate   float64 // requests per second that were answered; 0 in a closed loop
-	TPOT   float64 // seconds, measured
-	TTFT   float64 // seconds, measured; 0 when it was not
+	ID           string
+	Model        string
+	Engine       string // as cost.Imitated has it
+	Family       string
+	Facts        cost.Facts
+	Device       *profiles.Accelerator
+	Load         cost.ClosedLoad
+	Rate         float64 // requests per second that were answered; 0 in a closed loop
+	TPOT         float64 // seconds, measured
+	StartGuessed bool    // how the run starts is not stated, which TTFT depends on
+	TTFT         float64 // seconds, measured; 0 when it was not, or when it is the backlog of an overload
 }
 
-// predict is the mean time per output token under constants, in seconds. An open
+// predict is the state under constants. An open
 // load whose answers come at a known rate is the closed load of as many clients
 // as requests are in flight: rate × the time that each takes (Little's law), which
 // grows with the clients, so that the iteration grows to the smallest solution or
 // until all slots are taken.
-func (p *Point) predict(c cost.Constants) float64 {
+func (p *Point) predict(c cost.Constants) cost.Loop {
 	if p.Rate == 0 {
-		return cost.ClosedLoop(p.Facts, p.Device, c, p.Load).TPOT
+		return cost.ClosedLoop(p.Facts, p.Device, c, p.Load)
 	}
 	load := p.Load
 	load.Concurrency = 1
@@ -39,15 +40,15 @@ func (p *Point) predict(c cost.Constants) float64 {
 			next = min(next, load.Slots)
 		}
 		if next <= load.Concurrency*(1+1e-7) {
-			return loop.TPOT
+			return loop
 		}
 		load.Concurrency = next
 	}
-	return cost.ClosedLoop(p.Facts, p.Device, c, load).TPOT
+	return cost.ClosedLoop(p.Facts, p.Device, c, load)
 }
 
 // Ratio is predicted over measured time per output token.
-func (p *Point) Ratio(c cost.Constants) float64 { return p.predict(c) / p.TPOT }
+func (p *Point) Ratio(c cost.Constants) float64 { return p.predict(c).TPOT / p.TPOT }
 
 // kind is what constants are fitted for: an engine on a family of accelerators,
 // with dense models or mixtures of experts, and a model by its shape. Empty fields

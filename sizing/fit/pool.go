@@ -28,11 +28,19 @@ var beliefs = [cost.Terms]term{
 	{1.6, 0.4}, // compute
 	{3, 0.7},   // expert compute
 	{1.8, 0.5}, // link
+	{2e4, 1},   // request
 }
 
 // deviation is the spread of the logarithm of a constant between engines, between
 // families, between kinds and between models.
 const deviation = 0.25
+
+// requestDeviation is the same between engines for the time of a request outside
+// of its steps: their web servers are different programs.
+const requestDeviation = 1
+
+// requestTerm is its place in cost.TermNames.
+var requestTerm = slices.Index(cost.TermNames[:], "request_us")
 
 // pool lays out the effects as one vector: the general values, then the
 // deviations of mixtures of experts, of each engine, each family and each model.
@@ -42,7 +50,8 @@ type pool struct {
 	engines  []string
 	families []string
 	shapes   []string
-	single   bool // one group for all points
+	single   bool             // one group for all points
+	kept     [cost.Terms]bool // constants that are not fitted
 }
 
 func newPool(points []Point) *pool {
@@ -123,6 +132,9 @@ func (p *pool) constants(x []float64, k kind) cost.Constants { return fromLogs(p
 func (p *pool) width(i int) float64 {
 	if i < cost.Terms {
 		return p.spread[i]
+	}
+	if g := i / cost.Terms; i%cost.Terms == requestTerm && g >= 2 && g < 2+len(p.engines) {
+		return requestDeviation
 	}
 	return deviation
 }

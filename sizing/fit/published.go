@@ -7,6 +7,27 @@ import (
 // Left is a row that is no point, and the rule that left it out.
 type Left struct{ ID, Subject, Reason string }
 
+// publishedRounds is how many requests each client of a run sends, all of whom
+// start at once: ten times the clients is what InferenceX, of which most rows are,
+// passes as --num-prompts (benchmarks/single_node/*.sh).
+const publishedRounds = 10
+
+// start reads how a published run starts, which decides what its first tokens
+// wait for. GenAI-Perf, which NVIDIA's NIM pages use, measures windows until they
+// are stable, without the start. Where the program is not known, ten rounds are a
+// guess: such rows are predicted, but nothing is learnt from their first tokens.
+func (p *Point) start(r Row) {
+	source := r.Text("source")
+	switch {
+	case p.Load.Cached > 0:
+		p.TTFT = 0 // nearly all of it is the part that is not known
+	case p.Rate > 0 || p.Load.Rounds > 0 || strings.Contains(source, "docs.nvidia.com/nim"):
+	default:
+		p.Load.Rounds = publishedRounds
+		p.StartGuessed = !strings.Contains(source, "silicon_sample.csv#20") // InferenceX, by date
+	}
+}
+
 // Published turns llmctl's table of published measurements into points. A row
 // counts when it states enough to be a command and has a time per output token.
 // resolve gives what profiles.LoadModel takes for a model's key.
@@ -28,6 +49,7 @@ func Published(rows []Row, resolve func(key string) (string, error)) (points []P
 			// All of a prompt but its last token; the run does not say how much.
 			p.Load.Cached = p.Load.Input - 1
 		}
+		p.start(r)
 		points = append(points, p)
 	}
 	return points, left

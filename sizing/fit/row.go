@@ -95,6 +95,9 @@ func (r Row) load(p *Point) error {
 		return fmt.Errorf("%scached %g is not less than isl %g", r.at(), cached, p.Load.Input)
 	}
 	p.Load.Cached = cached
+	if p.Load.Rounds, _, err = r.number("rounds", 1); err != nil {
+		return err
+	}
 	concurrency, closed, err := r.number("concurrency", 1)
 	if err != nil {
 		return err
@@ -121,8 +124,9 @@ func (r Row) load(p *Point) error {
 		return err
 	}
 	if ok && asked > overload*rate {
-		// More is asked for than is answered: every slot is taken.
-		p.Load.Concurrency = p.Load.Slots
+		// More is asked for than is answered: every slot is taken, and the first
+		// token waits for all that came before in the run.
+		p.Load.Concurrency, p.TTFT = p.Load.Slots, 0
 		return nil
 	}
 	p.Rate = rate

@@ -16,6 +16,9 @@ const (
 	// over versions, settings and statistics that are not stated; ownNoise the same
 	// within one user's points.
 	pooledNoise, ownNoise = 0.10, 0.05
+	// firstNoise is how much further that of a time to first token does: it depends
+	// on the client, the web server and how a run starts too.
+	firstNoise = 3
 	// knee is where a residual, in units of noise, stops counting by its square
 	// (Huber, Annals of Mathematical Statistics 35, 1964).
 	knee = 1.5
@@ -23,19 +26,43 @@ const (
 	step = 1e-4
 )
 
-// residual is a point's and its slopes by the logarithms of its kind's constants.
+// kinds of times that a point measures.
+const (
+	perToken = iota
+	toFirst
+	times
+)
+
+// residual is those of a point's times, log(predicted ÷ measured) in units of
+// noise, and their slopes by the logarithms of its kind's constants. A time that
+// was not measured has none.
 type residual struct {
-	value  float64
-	slopes [cost.Terms]float64
+	value  [times]float64
+	slopes [times][cost.Terms]float64
 }
 
-// linearize computes log(predicted ÷ measured) and its slopes.
-func linearize(p *Point, logs [cost.Terms]float64) residual {
-	r := residual{value: math.Log(p.Ratio(fromLogs(logs)))}
+// values computes the residuals in units of the noise of a time per token.
+func values(p *Point, c cost.Constants) (v [times]float64) {
+	loop := p.predict(c)
+	v[perToken] = math.Log(loop.TPOT / p.TPOT)
+	if p.TTFT > 0 && !p.StartGuessed {
+		v[toFirst] = math.Log(loop.TTFT/p.TTFT) / firstNoise
+	}
+	return v
+}
+
+// linearize computes the residuals and their slopes.
+func linearize(p *Point, logs [cost.Terms]float64, kept [cost.Terms]bool) residual {
+	r := residual{value: values(p, fromLogs(logs))}
 	for i := range logs {
+		if kept[i] {
+			continue // a slope of 0 leaves it where it is
+		}
 		moved := logs
 		moved[i] += step
-		r.slopes[i] = (math.Log(p.Ratio(fromLogs(moved))) - r.value) / step
+		for t, v := range values(p, fromLogs(moved)) {
+			r.slopes[t][i] = (v - r.value[t]) / step
+		}
 	}
 	return r
 }
@@ -83,19 +110,21 @@ func (o *objective) visit(x []float64) {
 	}
 	o.at = append(o.at[:0], x...)
 	for i := range o.points {
-		o.residuals[i] = linearize(&o.points[i], o.pool.logs(x, o.points[i].kind()))
+		o.residuals[i] = linearize(&o.points[i], o.pool.logs(x, o.points[i].kind()), o.pool.kept)
 	}
 }
 
 func (o *objective) value(x []float64) float64 {
 	sum := 0.0
 	for i := range o.points {
-		r := math.Abs(math.Log(o.points[i].Ratio(o.pool.constants(x, o.points[i].kind())))) / o.noise
-		loss := r * r / 2
-		if r > knee {
-			loss = knee * (r - knee/2)
+		for _, v := range values(&o.points[i], o.pool.constants(x, o.points[i].kind())) {
+			r := math.Abs(v) / o.noise
+			loss := r * r / 2
+			if r > knee {
+				loss = knee * (r - knee/2)
+			}
+			sum += o.weights[i] * loss
 		}
-		sum += o.weights[i] * loss
 	}
 	for i, v := range x {
 		sum += v * v / (2 * o.pool.width(i) * o.pool.width(i))
@@ -118,10 +147,13 @@ func (o *objective) gradient(grad, x []float64) {
 		grad[i] = v / (o.pool.width(i) * o.pool.width(i))
 	}
 	for i, r := range o.residuals {
-		scale := o.weights[i] * o.pull(r.value) * r.value / (o.noise * o.noise)
-		for _, g := range o.pool.sums(o.points[i].kind()) {
-			for t, slope := range r.slopes {
-				grad[g*cost.Terms+t] += scale * slope
+		groups := o.pool.sums(o.points[i].kind())
+		for t, v := range r.value {
+			scale := o.weights[i] * o.pull(v) * v / (o.noise * o.noise)
+			for _, g := range groups {
+				for k, slope := range r.slopes[t] {
+					grad[g*cost.Terms+k] += scale * slope
+				}
 			}
 		}
 	}
@@ -134,20 +166,36 @@ func (o *objective) hessian(h *mat.SymDense, x []float64) {
 		h.SetSym(i, i, 1/(o.pool.width(i)*o.pool.width(i)))
 	}
 	for i, r := range o.residuals {
-		scale := o.weights[i] * o.pull(r.value) / (o.noise * o.noise)
+		products := o.products(i, r)
 		groups := o.pool.sums(o.points[i].kind())
 		for _, g := range groups {
 			for _, k := range groups {
-				for s, a := range r.slopes {
-					for t, b := range r.slopes {
+				for s := range products {
+					for t, v := range products[s] {
 						if m, n := g*cost.Terms+s, k*cost.Terms+t; m <= n {
-							h.SetSym(m, n, h.At(m, n)+scale*a*b)
+							h.SetSym(m, n, h.At(m, n)+v)
 						}
 					}
 				}
 			}
 		}
 	}
+}
+
+// products are a point's part of the Gauss–Newton matrix of one kind.
+func (o *objective) products(i int, r residual) (sum [cost.Terms][cost.Terms]float64) {
+	for t, v := range r.value {
+		scale := o.weights[i] * o.pull(v) / (o.noise * o.noise)
+		for a, x := range r.slopes[t] {
+			if x == 0 {
+				continue
+			}
+			for b, y := range r.slopes[t] {
+				sum[a][b] += scale * x * y
+			}
+		}
+	}
+	return sum
 }
 
 // solve finds the effects that fit the points best, from a first guess.

@@ -3,7 +3,6 @@ package fit
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,18 +23,18 @@ func Table(points []Point) ([]cost.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	margin, err := all.margins(points)
+	margins, err := all.margins(points)
 	if err != nil {
 		return nil, err
 	}
 	var table []cost.Entry
 	for _, moe := range []bool{false, true} {
-		m := margin[moe]
+		m := margins[moe]
 		for _, k := range kinds(points, moe) {
 			rows, models := of(points, k)
 			if len(rows) >= fewest {
 				source := fmt.Sprintf("fit of published measurements of %s with %s on %s", strings.Join(models, " and "), k.engine, k.family)
-				table = append(table, all.entry(k, m.seen, rows, source))
+				table = append(table, all.entry(k, m[cost.HeldLoad], rows, source))
 			}
 		}
 		for _, k := range kinds(points, moe) {
@@ -46,9 +45,9 @@ func Table(points []Point) ([]cost.Entry, error) {
 				continue
 			}
 			rows, models := of(points, k)
-			e := m.unseen
+			e := m[cost.HeldModel]
 			if len(rows) < fewest {
-				e = m.other
+				e = m[basis(points, k)]
 			}
 			source := fmt.Sprintf("fit of published measurements of other models with %s on %s (%s)", k.engine, k.family, strings.Join(models, ", "))
 			table = append(table, all.entry(k, e, rows, source))
@@ -56,7 +55,7 @@ func Table(points []Point) ([]cost.Entry, error) {
 		for _, k := range all.pool.general(moe) {
 			source := fmt.Sprintf("general part of a fit of published measurements; %s on %s was not measured",
 				cmp.Or(k.engine, "this engine"), cmp.Or(k.family, "this family of accelerators"))
-			table = append(table, all.entry(k, m.other, nil, source))
+			table = append(table, all.entry(k, m[basis(points, k)], nil, source))
 		}
 	}
 	return table, nil
@@ -89,6 +88,31 @@ func (p *pool) general(moe bool) []kind {
 	return append(list, kind{moe: moe})
 }
 
+// basis is what is not known of a kind that was not measured itself, or with too
+// few points.
+func basis(points []Point, k kind) cost.Basis {
+	engine, family := 0, 0
+	for i := range points {
+		p := &points[i]
+		if p.Facts.MoE != k.moe {
+			continue
+		}
+		if p.Engine == k.engine {
+			engine++
+		}
+		if p.Family == k.family {
+			family++
+		}
+	}
+	switch {
+	case engine >= fewest:
+		return cost.HeldFamily
+	case family >= fewest:
+		return cost.HeldEngine
+	}
+	return cost.HeldBoth
+}
+
 // of are the ids and the models of the points of a kind; an empty shape is any.
 func of(points []Point, k kind) (rows, models []string) {
 	for i := range points {
@@ -114,60 +138,6 @@ func (f *Pooled) entry(k kind, e cost.Error, rows []string, source string) cost.
 		Engine: k.engine, Family: k.family, MoE: k.moe, Shape: k.shape, Rows: rows,
 		Constants: rounded(f.pool.constants(f.effects, k)), Error: e.Rounded(), Source: source,
 	}
-}
-
-// margins of one kind of model: on models that were held out, on held-out loads of
-// models that were seen, and on engines and families that were held out.
-type margins struct{ unseen, seen, other cost.Error }
-
-// margins of a table come from fits that start at this one.
-func (f *Pooled) margins(points []Point) (map[bool]margins, error) {
-	out := map[bool]margins{}
-	for i, key := range []func(*Point) string{ByShape, ByLoad(points), ByKind} {
-		held, err := f.holdOut(points, points, key)
-		if err != nil {
-			return nil, err
-		}
-		for _, moe := range []bool{false, true} {
-			e, of := out[moe], errorOf(held, moe)
-			switch i {
-			case 0:
-				e.unseen = of
-			case 1:
-				e.seen = of
-			case 2:
-				// What was never measured is not known better than what was.
-				e.other = cost.Error{Relative: max(of.Relative, e.unseen.Relative), Low: min(of.Low, e.unseen.Low), High: max(of.High, e.unseen.High)}
-			}
-			out[moe] = e
-		}
-	}
-	return out, nil
-}
-
-// errorOf is the median distance of held-out points and the interval that holds
-// the middle 80 % of them.
-func errorOf(held []Held, moe bool) cost.Error {
-	var distance, factor []float64
-	for _, h := range held {
-		if h.Point.Facts.MoE == moe {
-			distance = append(distance, math.Abs(h.Ratio()-1))
-			factor = append(factor, 1/h.Ratio())
-		}
-	}
-	return cost.Error{Relative: quantile(distance, 0.5), Low: quantile(factor, 0.1), High: quantile(factor, 0.9)}
-}
-
-// quantile is linear between ranks; 0 without values.
-func quantile(values []float64, p float64) float64 {
-	if len(values) == 0 {
-		return 0
-	}
-	slices.Sort(values)
-	at := p * float64(len(values)-1)
-	low := int(at)
-	high := min(low+1, len(values)-1)
-	return values[low] + (at-float64(low))*(values[high]-values[low])
 }
 
 // rounded keeps the digits that the data can bear, and that are the same on all

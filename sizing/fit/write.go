@@ -16,9 +16,10 @@ const header = `# Constants of the step model (sizing/cost), made by ` + "`make 
 # others are factors over the ideal time. All points are fitted together; rows are those of
 # just this entry. The first entry that matches holds; a field that is left out matches
 # anything. error is that on points that were held out, as median distance and as the factors
-# on a predicted time between which 80 % of the measured ones lie: for an entry with a shape on
-# the model's points at other loads, for one with rows on other models, else on other engines
-# and families.
+# on a predicted time between which 80 % of the measured ones lie, of the time per token and of
+# the first token (ttft). basis is what was held out: the load (own), the model, the family of
+# accelerators, the engine, or engine and family; the last three with the model, and as wide as
+# few engines or families to learn from make it.
 `
 
 // Write writes the shipped table as cost.ParseTable reads it.

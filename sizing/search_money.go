@@ -1,12 +1,5 @@
 package sizing
 
-import "strings"
-
-// fromMeasurements reports whether constants with this source rest on measurements of
-// their engine on their family of accelerators. The table of constants says so
-// where they do not; a calibration is a measurement.
-func fromMeasurements(source string) bool { return !strings.HasSuffix(source, "was not measured") }
-
 // OptionMoney is what an option costs in a month, beside what it is compared with.
 type OptionMoney struct {
 	USDPerMonth float64 `json:"usd_per_month,omitempty"` // of 730 hours of the fixed fleet
