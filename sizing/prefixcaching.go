@@ -20,10 +20,10 @@ func (s *situation) resolvePrefixCaching(r Request) error {
 	if states {
 		on = e.PrefixCaching.States
 	}
-	switch {
-	case r.PrefixCaching == "on":
+	switch r.PrefixCaching {
+	case "on":
 		on = true
-	case r.PrefixCaching == "off":
+	case "off":
 		on = false
 	default:
 		s.assume("prefix caching", map[bool]string{true: "on", false: "off"}[on], "--prefix-caching")
