@@ -60,16 +60,44 @@ type Engine struct {
 	Windows      WindowRule     `yaml:"windows"`
 	LatentHeads  bool           `yaml:"latent_heads,omitempty"` // latent attention is cached as heads of 256, K and V
 	StateBlocks  int            `yaml:"state_blocks"`           // blocks of a layer group that keeps a state, per request
-	Pools        EnginePools    `yaml:"pools,omitempty"`
-	CastsFP32    bool           `yaml:"casts_fp32,omitempty"` // float32 weights are loaded in 16 bit
-	// QuantizedKV: checkpoints for the engine that are in fp8 or nvfp4 ask for an fp8
-	// cache, and it follows them when the cache's format is not said.
+	// CachedStateBlocks is the same with prefix caching; 0 where the engine caches
+	// no prefixes of models with states.
+	CachedStateBlocks int           `yaml:"state_blocks_cached,omitempty"`
+	PrefixCaching     PrefixCaching `yaml:"prefix_caching,omitempty"`
+	WholeImages       WholeImages   `yaml:"whole_images,omitempty"`
+	Pools             EnginePools   `yaml:"pools,omitempty"`
+	CastsFP32         bool          `yaml:"casts_fp32,omitempty"` // float32 weights are loaded in 16 bit
+	// DeclaredKV are the cache formats of checkpoints that the engine follows when
+	// none is said: as "fp8" or "nvfp4" by ModelOptimizer, and as "scheme" what
+	// compressed-tensors declares.
+	DeclaredKV []string `yaml:"declared_kv,omitempty,flow"`
+	// QuantizedKV: quantized checkpoints are made for the engine and declare an fp8
+	// cache, so that weights in fp8 or nvfp4 of a model whose own file is not
+	// quantized bring one.
 	QuantizedKV bool   `yaml:"quantized_kv,omitempty"`
 	Source      string `yaml:"source"`
+
+	// Rules is the version whose rules hold, where the engine is newer than all
+	// that are known.
+	Rules string `yaml:"-"`
 
 	// Origins is the source of each part that an earlier version brought, by the
 	// part's name in YAML.
 	Origins map[string]string `yaml:"origins,omitempty"`
+}
+
+// PrefixCaching says for which models an engine caches prefixes when nothing is
+// said: those that only attend, and those with layers that keep a state.
+type PrefixCaching struct {
+	Attention bool `yaml:"attention,omitempty"`
+	States    bool `yaml:"states,omitempty"`
+}
+
+// WholeImages is about models that see all of an image or video at once
+// (Model.WholeImages): an item must fit into the tokens of one step.
+type WholeImages struct {
+	Tokens int  `yaml:"tokens,omitempty"` // of the largest item
+	Raises bool `yaml:"raises,omitempty"` // a smaller default grows to it; otherwise the engine refuses to start
 }
 
 // EnginePools are how an engine divides its memory among pools of their own, when
@@ -111,6 +139,7 @@ type NonTorch struct {
 	TensorBytes   int64   `yaml:"tensor_bytes,omitempty"`   // with tensor or data parallelism
 	PerRankBytes  int64   `yaml:"per_rank_bytes,omitempty"` // for each of the ranks that collectives join
 	FusedBytes    int64   `yaml:"fused_bytes,omitempty"`
+	LinklessBytes int64   `yaml:"linkless_bytes,omitempty"` // instead of TensorBytes on PCIe alone, where there is no shared buffer; 0 when it is the same
 	PipelineBytes int64   `yaml:"pipeline_bytes,omitempty"` // with pipeline parallelism alone
 	Share         float64 `yaml:"share,omitempty"`          // of the memory
 }
@@ -127,11 +156,79 @@ type EngineReserve struct {
 	ErrorBytes           int64 `yaml:"error_bytes,omitempty"`
 }
 
-// CUDAGraph is the memory of captured graphs, inside or outside of the budget.
+// CUDAGraph is the memory of captured graphs, inside or outside of the budget:
+// Bytes, and for each graph some per layer and some for experts, and once the
+// largest graph's values of the hidden width.
 type CUDAGraph struct {
-	Bytes      int64 `yaml:"bytes,omitempty"`
-	ErrorBytes int64 `yaml:"error_bytes,omitempty"`
-	InBudget   bool  `yaml:"in_budget,omitempty"`
+	Bytes         int64      `yaml:"bytes,omitempty"`
+	PerLayerBytes int64      `yaml:"per_layer_bytes,omitempty"` // × graphs × layers
+	ExpertsBytes  int64      `yaml:"experts_bytes,omitempty"`   // × graphs, with experts
+	PerWidthBytes int64      `yaml:"per_width_bytes,omitempty"` // × hidden size ÷ tensor parallelism
+	ErrorBytes    int64      `yaml:"error_bytes,omitempty"`     // typical distance from logs
+	ExpertsError  float64    `yaml:"experts_error,omitempty"`   // the same with experts, as a share of the estimate
+	InBudget      bool       `yaml:"in_budget,omitempty"`       //
+	Uncounted     GraphRules `yaml:"uncounted,omitempty"`       // models whose graphs are beside the budget all the same
+}
+
+// GraphRules name models: those of the architectures, and Dense all without
+// experts and states. Unquantized leaves out those with quantized weights and
+// those with experts.
+type GraphRules struct {
+	Architectures []string `yaml:"architectures,omitempty,flow"`
+	Dense         bool     `yaml:"dense,omitempty"`
+	Unquantized   bool     `yaml:"unquantized,omitempty"`
+}
+
+// Match reports whether a model, with its weights in quantized form or not, is
+// one of them.
+func (g GraphRules) Match(m *Model, quantized bool) bool {
+	experts := m.HasExperts()
+	if g.Unquantized && (quantized || experts) {
+		return false
+	}
+	return slices.Contains(g.Architectures, m.Architecture) || g.Dense && !experts && !m.HasStates()
+}
+
+// CapturedSizes is the number of batch sizes up to most for which vLLM captures
+// a graph: 1, 2, 4, every 8 up to 256 and every 16 from there (vLLM
+// config/vllm.py, _set_cudagraph_sizes).
+func CapturedSizes(most int) int {
+	sizes := 0
+	for _, n := range []int{1, 2, 4} {
+		if n <= most {
+			sizes++
+		}
+	}
+	return sizes + min(most, 255)/8 + max(0, min(most, maxCaptured)-240)/16
+}
+
+// maxCaptured is the largest batch that vLLM captures a graph for by default.
+const maxCaptured = 512
+
+// Graphs is how many graphs are captured for batches of at most seqs requests:
+// one of the pieces between attentions for each size up to twice as many tokens,
+// and one of the whole step for each size up to seqs.
+func (g CUDAGraph) Graphs(seqs int) int {
+	most := min(2*seqs, maxCaptured)
+	return CapturedSizes(most) + CapturedSizes(min(seqs, most))
+}
+
+// Estimate is the memory of the graphs of a model's stage of so many layers.
+func (g CUDAGraph) Estimate(m *Model, layers, seqs, tensor int) int64 {
+	graphs := int64(g.Graphs(seqs))
+	bytes := g.Bytes + graphs*g.PerLayerBytes*int64(layers) + g.PerWidthBytes*int64(m.HiddenSize)/int64(tensor)
+	if m.HasExperts() {
+		bytes += graphs * g.ExpertsBytes
+	}
+	return bytes
+}
+
+// Error is how far an estimate typically is from logs.
+func (g CUDAGraph) Error(m *Model, estimate int64) int64 {
+	if m.HasExperts() {
+		return max(g.ErrorBytes, int64(g.ExpertsError*float64(estimate)))
+	}
+	return g.ErrorBytes
 }
 
 // String is the reference that LoadEngine takes, "vllm@0.19".
@@ -182,7 +279,11 @@ func (n NonTorch) OutsideBytes(a *Accelerator, tensor, pipeline, data int) int64
 	bytes := n.SingleBytes
 	switch {
 	case tensor > 1 || data > 1:
-		bytes = n.TensorBytes + n.PerRankBytes*int64(tensor*data)
+		bytes = n.TensorBytes
+		if strings.HasPrefix(a.Link, "PCIe") && n.LinklessBytes > 0 {
+			bytes = n.LinklessBytes
+		}
+		bytes += n.PerRankBytes * int64(tensor*data)
 		if tensor > 1 && strings.HasPrefix(a.Link, "NVLink") && a.FP8FlopsPerS > 0 {
 			bytes += n.FusedBytes
 		}

@@ -49,6 +49,9 @@ func inherit(before []Engine, changes *yaml.Node) (Engine, error) {
 	if err := decoder.Decode(&e); err != nil {
 		return e, err
 	}
+	if len(e.CUDAGraph.Uncounted.Architectures) == 0 {
+		e.CUDAGraph.Uncounted.Architectures = nil // no longer any, as a file says it
+	}
 	for i := 0; i < len(changes.Content); i += 2 {
 		switch part := changes.Content[i].Value; part {
 		case "name", "version", "title", "source":
@@ -72,8 +75,9 @@ func EngineNames() []string {
 
 // LoadEngine returns the engine that ref names: "vllm" is its newest version,
 // "vllm@0.19.1" the defaults that held then, and a YAML file as `llmctl profiles
-// engines show` prints it one of the user's own. A version older than all that
-// data knows, or newer by more than a patch, is refused.
+// engines show` prints it one of the user's own. A version newer than all that
+// data knows follows the newest rules, which Engine.Rules then names; one that is
+// older than all, or newer by more than a major version, is refused.
 func LoadEngine(ref string) (*Engine, error) {
 	if isYAML(ref) {
 		return loadEngineFile(ref)
@@ -103,14 +107,29 @@ func LoadEngine(ref string) (*Engine, error) {
 	for i, e := range slices.Backward(of) {
 		have, _ := parseVersion(e.Version)
 		switch order := slices.Compare(want[:min(len(want), len(have))], have); {
-		case order > 0 && i == len(of)-1:
-			return nil, fmt.Errorf("engine %q is newer than the data, which ends at %s", ref, newest)
+		case order > 0 && i == len(of)-1 && !plausible(want, have):
+			return nil, fmt.Errorf("engine %q is newer than the data, which ends at %s, by more than a major version", ref, newest)
 		case order >= 0:
+			if order > 0 && i == len(of)-1 {
+				e.Rules = e.Version
+			}
 			e.Version = version
 			return &e, nil
 		}
 	}
 	return nil, fmt.Errorf("engine %q is older than the data, which begins at %s", ref, of[0])
+}
+
+// furthest is by how many minor versions an engine may be newer than the data.
+const furthest = 50
+
+// plausible reports whether a version newer than all that are known may exist:
+// one of the next major version, or some minor versions ahead.
+func plausible(want, newest []int) bool {
+	if want[0] != newest[0] {
+		return want[0] == newest[0]+1
+	}
+	return len(want) < 2 || len(newest) < 2 || want[1] <= newest[1]+furthest
 }
 
 func loadEngineFile(path string) (*Engine, error) {
@@ -162,6 +181,11 @@ func (e Engine) Validate() error {
 	default:
 		return fmt.Errorf("windows %q is not one of drop, keep", e.Windows)
 	}
+	for _, name := range e.DeclaredKV {
+		if !slices.Contains([]string{"fp8", "nvfp4", "scheme"}, name) {
+			return fmt.Errorf("declared_kv %q is not one of fp8, nvfp4, scheme", name)
+		}
+	}
 	if len(e.Classes) == 0 {
 		return fmt.Errorf("limits is missing")
 	}
@@ -187,6 +211,8 @@ func (e Engine) ranges() []valueRange {
 		{"block_size", 1, 1 << 20, float64(e.BlockSize)},
 		{"whole_prompts_up_to", 0, 1 << 31, float64(e.WholePrompts)},
 		{"state_blocks", 1, 16, float64(e.StateBlocks)},
+		{"state_blocks_cached", 0, 16, float64(e.CachedStateBlocks)},
+		{"whole_images.tokens", 0, 1 << 24, float64(e.WholeImages.Tokens)},
 		{"pools.window_ratio", 0, 1, e.Pools.WindowRatio},
 		{"pools.state_ratio", 0, 100, e.Pools.StateRatio},
 		{"activation.base_bytes", 0, most, float64(e.Activation.BaseBytes)},
@@ -196,6 +222,7 @@ func (e Engine) ranges() []valueRange {
 		{"non_torch.tensor_bytes", 0, most, float64(e.NonTorch.TensorBytes)},
 		{"non_torch.per_rank_bytes", 0, 1 << 40, float64(e.NonTorch.PerRankBytes)},
 		{"non_torch.fused_bytes", 0, most, float64(e.NonTorch.FusedBytes)},
+		{"non_torch.linkless_bytes", 0, most, float64(e.NonTorch.LinklessBytes)},
 		{"non_torch.pipeline_bytes", 0, most, float64(e.NonTorch.PipelineBytes)},
 		{"non_torch.share", 0, 1, e.NonTorch.Share},
 		{"reserve.base_bytes", 0, most, float64(e.Reserve.BaseBytes)},
@@ -207,7 +234,11 @@ func (e Engine) ranges() []valueRange {
 		{"reserve.error_bytes", 0, most, float64(e.Reserve.ErrorBytes)},
 		{"start_up_bytes", 0, most, float64(e.StartUp)},
 		{"cuda_graph.bytes", 0, most, float64(e.CUDAGraph.Bytes)},
+		{"cuda_graph.per_layer_bytes", 0, 1 << 30, float64(e.CUDAGraph.PerLayerBytes)},
+		{"cuda_graph.experts_bytes", 0, 1 << 30, float64(e.CUDAGraph.ExpertsBytes)},
+		{"cuda_graph.per_width_bytes", 0, 1 << 30, float64(e.CUDAGraph.PerWidthBytes)},
 		{"cuda_graph.error_bytes", 0, most, float64(e.CUDAGraph.ErrorBytes)},
+		{"cuda_graph.experts_error", 0, 10, e.CUDAGraph.ExpertsError},
 	}
 	for _, class := range e.Classes {
 		ranges = append(ranges,

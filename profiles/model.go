@@ -1,5 +1,7 @@
 package profiles
 
+import "slices"
+
 // AttentionKind says what one layer remembers of the tokens before it, which
 // decides the shape of its cache.
 type AttentionKind string
@@ -72,12 +74,23 @@ type Model struct {
 	BOSToken       int     // -1 when the config names none
 	EOSTokens      []int
 	Vision         *Tower // of images, where the repository has one
+	WholeImages    bool   // sees all tokens of an image at once, so that engines can not cut it into steps
 	MTPLayers      int    // extra layers that predict further tokens; counted in no total
 
 	DType        string       // dtype of the published weights: bf16, fp16, fp32
 	Quantization Quantization // zero when the weights are not quantized
 	Stored       *Stored      // what the safetensors files hold, where they are there
 	Source       string       // where the facts come from
+}
+
+// HasExperts reports whether a layer has routed experts.
+func (m *Model) HasExperts() bool {
+	return slices.ContainsFunc(m.Layers, func(l Layer) bool { return l.MLP.Experts > 0 })
+}
+
+// HasStates reports whether a layer keeps a state of fixed size per sequence.
+func (m *Model) HasStates() bool {
+	return slices.ContainsFunc(m.Layers, func(l Layer) bool { return l.Attention.State != State{} })
 }
 
 // Layer is one block of the decoder.
@@ -155,6 +168,8 @@ type Encoding struct {
 // all over, or with parts of the model in others.
 type Quantization struct {
 	Encoding
+	KV        string   // cache format that the checkpoint declares: "fp8", "nvfp4"; empty when none
+	KVScheme  bool     // KV is declared by compressed-tensors (kv_cache_scheme)
 	Kept      []string // module patterns that stay in the model's dtype, as the config lists them
 	Parts     []Part   // modules in other encodings; the first that matches counts
 	OnlyParts bool     // modules in none of the parts stay in the model's dtype

@@ -45,6 +45,7 @@ func parseModel(name string, root *config) (*Model, error) {
 	m := &Model{Name: name, Type: kind, Source: "config.json"}
 	readShared(m, c, root, fam)
 	m.Vision = readVision(root, m)
+	m.WholeImages = m.Vision != nil && c.fields["use_bidirectional_attention"] == "vision"
 	layers := c.width("num_hidden_layers")
 	if layers > maxLayers {
 		c.refuse("num_hidden_layers", "%d is more than %d", layers, maxLayers)

@@ -174,8 +174,11 @@ func TestLoadEngine(t *testing.T) {
 		"vllm@0.6.6.post2":                {0.90, false, "0.6.6.post2"},
 		"sglang@0.5.6.post2":              {1, false, "0.5.6.post2"},
 		"tensorrt-llm@1.2":                {0.90, false, "1.2"},
-		"vllm":                            {0.92, true, "0.27"},
+		"vllm":                            {0.92, true, "0.31"},
 		"vllm@0.26.1rc":                   {0.92, true, "0.26.1rc"},
+		"vllm@0.33.1":                     {0.92, true, "0.33.1"},
+		"vllm@1.0":                        {0.92, true, "1.0"},
+		"sglang@0.6":                      {1, false, "0.6"},
 	} {
 		e, err := LoadEngine(ref)
 		if err != nil || e.Utilization != want.utilization || e.CUDAGraph.InBudget != want.inBudget || e.Version != want.version {
@@ -188,8 +191,8 @@ func TestLoadEngine(t *testing.T) {
 		"vllm@0.":   `version "0." is not like`,
 		"vllm@new":  `version "new" is not like`,
 		"vllm@0.1":  "older than the data, which begins at vllm@0.2",
-		"vllm@0.28": "newer than the data, which ends at vllm@0.27",
-		"vllm@1":    "newer than the data",
+		"vllm@0.99": "newer than the data, which ends at vllm@0.31, by more than a major version",
+		"vllm@2":    "newer than the data",
 	} {
 		if _, err := LoadEngine(ref); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", ref, err, want)

@@ -58,7 +58,34 @@ func quantizationOf(q *config) Quantization {
 		q.refuse("quant_method", "%q is not supported", method)
 	}
 	checkPatterns(q, out)
+	out.KV, out.KVScheme = declaredKV(q), method == "compressed-tensors"
+	out.KVScheme = out.KVScheme && out.KV != ""
 	return out
+}
+
+// declaredKV is the cache format that a checkpoint declares: ModelOptimizer names
+// it (kv_cache_quant_algo) or describes it as compressed-tensors does
+// (kv_cache_scheme). Formats that no engine takes over are none.
+func declaredKV(q *config) string {
+	for _, field := range []string{"kv_cache_scheme", "kv_cache_quant_algo"} {
+		switch v := q.fields[field].(type) {
+		case string:
+			if name := strings.ToLower(v); name == "fp8" || name == "nvfp4" {
+				return name
+			}
+		case map[string]any:
+			bits, _ := integer(v["num_bits"])
+			dynamic, _ := v["dynamic"].(bool)
+			switch {
+			case v["type"] != "float":
+			case bits == 8 && !dynamic:
+				return "fp8"
+			case bits == 4:
+				return "nvfp4"
+			}
+		}
+	}
+	return ""
 }
 
 // checkPatterns refuses a regular expression that can not be read, such as one

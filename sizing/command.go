@@ -46,6 +46,7 @@ func (r Request) Args() []string {
 	number("--price", sc.Price.USDPerAcceleratorHour)
 	text("--weight-dtype", r.WeightDType)
 	text("--kv-dtype", r.KVDType)
+	text("--prefix-caching", r.PrefixCaching)
 	number("--gpu-memory-utilization", r.GPUMemoryUtilization)
 	count("--block-size", r.BlockSize)
 	count("--max-model-len", r.MaxModelLen)

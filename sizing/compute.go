@@ -22,6 +22,7 @@ func Compute(r Request) (*Plan, error) {
 		return nil, err
 	}
 	s.raiseBlock(l)
+	s.warnOfPrefixes()
 	s.warnBlocks()
 	p := &Plan{Schema: Schema, Memory: s.plannedMemory(l), Assumptions: []Assumption{}, Warnings: []Warning{}}
 	s.fitLength(&p.Memory, l)
@@ -79,8 +80,11 @@ func (s *situation) warmMix(m Memory, l layout) mix {
 // resident is that share.
 func (s *situation) resident(m Memory, l layout) float64 {
 	w := s.workload
-	if w.Prefix.Groups == 0 {
+	switch {
+	case w.Prefix.Groups == 0:
 		return 1
+	case !s.inputs.PrefixCaching:
+		return 0
 	}
 	tokens := newLengths(w.Input, s.inputs.MaxModelLen).mean() + newLengths(w.Output, s.inputs.MaxModelLen).mean()
 	return prefixHits(w.Prefix, float64(m.KVCacheBlocks), l.average(tokens), l.prefix(float64(w.Prefix.Tokens)))

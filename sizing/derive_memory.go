@@ -98,7 +98,7 @@ func (d *derivations) pool(s *situation, p *Plan) {
 		d.overheads(s, m)
 		formula = "memory × utilization − weights − activation − non-torch"
 		text = fmt.Sprintf("%s × %s − %s − %s − %s", total, share, weights, activation, other)
-		if s.engine.CUDAGraph.InBudget {
+		if s.graphsCounted() {
 			formula += " − CUDA graphs"
 			text += " − " + bytesFigure(float64(m.CUDAGraphBytes))
 		}
@@ -107,7 +107,7 @@ func (d *derivations) pool(s *situation, p *Plan) {
 	if !s.shareGiven {
 		parts = append(parts, "utilization")
 	}
-	if s.engine.CUDAGraph.InBudget {
+	if s.graphsCounted() {
 		parts = append(parts, "cuda_graph")
 	}
 	d.add("KV pool per accelerator", formula, text, float64(m.KVCacheBytes), "B", s.engine.Origin(parts...))
@@ -131,12 +131,30 @@ func (d *derivations) overheads(s *situation, m Memory) {
 	d.activation(s, m)
 	d.nonTorch(s, m)
 	if m.CUDAGraphBytes > 0 {
-		where := "outside of the budget"
-		if s.engine.CUDAGraph.InBudget {
-			where = "inside the budget"
-		}
-		d.note("CUDA graphs", "memory of captured graphs, "+where, "a fact of the engine's version", float64(m.CUDAGraphBytes), "B", s.engine.Source)
+		d.graphs(s, m)
 	}
+}
+
+// graphs explains the memory of captured graphs.
+func (d *derivations) graphs(s *situation, m Memory) {
+	g, in := s.engine.CUDAGraph, s.inputs
+	where := "outside of the budget"
+	if s.graphsCounted() {
+		where = "inside the budget"
+	}
+	if g.PerLayerBytes == 0 {
+		d.note("CUDA graphs", "memory of captured graphs, "+where, "a fact of the engine's version", float64(m.CUDAGraphBytes), "B", s.engine.Origin("cuda_graph"))
+		return
+	}
+	count := g.Graphs(in.MaxNumSeqs)
+	formula := "graphs × layers × bytes per layer + hidden size ÷ TP × bytes per width"
+	text := fmt.Sprintf("%d × %d × %s + %d ÷ %d × %s", count, len(s.stageLayers(m.Stage)), bytesFigure(float64(g.PerLayerBytes)),
+		s.model.HiddenSize, in.TensorParallel, bytesFigure(float64(g.PerWidthBytes)))
+	if s.model.HasExperts() {
+		formula += " + graphs × bytes of experts"
+		text += fmt.Sprintf(" + %d × %s", count, bytesFigure(float64(g.ExpertsBytes)))
+	}
+	d.add("CUDA graphs", formula+", "+where, text, float64(m.CUDAGraphBytes), "B", s.engine.Origin("cuda_graph"))
 }
 
 func (d *derivations) nonTorch(s *situation, m Memory) {

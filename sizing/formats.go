@@ -2,6 +2,7 @@ package sizing
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/llmctl/llmctl/profiles"
 	"github.com/llmctl/llmctl/sizing/shape"
@@ -19,8 +20,9 @@ func (s *situation) resolveFormats(r Request) error {
 		return fmt.Errorf("--weight-dtype: %w", err)
 	}
 	s.kv = s.format.Base
-	if method := s.format.Quantization.Method; s.engine.QuantizedKV && (method == "fp8" || method == "nvfp4") {
-		s.kv = shape.FP8
+	declared := s.declaredKV()
+	if declared != "" {
+		s.kv = declared
 	}
 	said := r.KVDType != "" && r.KVDType != "auto"
 	if said {
@@ -35,10 +37,31 @@ func (s *situation) resolveFormats(r Request) error {
 		s.assume("weight dtype", s.format.String(), "--weight-dtype")
 	}
 	if !said {
-		s.assume("KV dtype", string(s.kv), "--kv-dtype")
+		value := string(s.kv)
+		if declared != "" {
+			value += ", as the checkpoint declares"
+		}
+		s.assume("KV dtype", value, "--kv-dtype")
 	}
 	s.inputs.WeightDType, s.inputs.KVDType = s.format.String(), string(s.kv)
 	return nil
+}
+
+// declaredKV is the cache format that the checkpoint declares, where the engine
+// follows it.
+func (s *situation) declaredKV() shape.DType {
+	q := s.format.Quantization
+	if made := s.model.Quantization.Method == "" && (q.Method == "fp8" || q.Method == "nvfp4"); made && s.engine.QuantizedKV {
+		return shape.FP8
+	}
+	if q.KV == "" || !slices.Contains(s.engine.DeclaredKV, q.KV) || q.KVScheme && !slices.Contains(s.engine.DeclaredKV, "scheme") {
+		return ""
+	}
+	d, err := shape.ParseDType(q.KV)
+	if err != nil {
+		return ""
+	}
+	return d
 }
 
 // weightFormat takes a format that the user names, if any.

@@ -209,7 +209,7 @@ func (l *layout) split(s *situation, kinds []kvKind) {
 	for _, k := range kinds {
 		n := ceilDiv(k.layers, size)
 		for g := range n {
-			l.groups = append(l.groups, l.groupOf(s.engine, k))
+			l.groups = append(l.groups, l.groupOf(s.stateBlocks(), k))
 			on := make([]int64, len(largest))
 			for i := g; i < k.layers; i += n {
 				on[s.stageOf(k.at[i])]++
@@ -230,9 +230,9 @@ func (l *layout) split(s *situation, kinds []kvKind) {
 
 // groupOf sizes the blocks of a kind: as many whole blocks as fit into the
 // common page, the rest of which is padding.
-func (l *layout) groupOf(e *profiles.Engine, k kvKind) kvGroup {
+func (l *layout) groupOf(stateBlocks int, k kvKind) kvGroup {
 	if k.kind == profiles.LinearAttention {
-		return kvGroup{kind: k.kind, stateBlocks: e.StateBlocks}
+		return kvGroup{kind: k.kind, stateBlocks: stateBlocks}
 	}
 	blocks := l.pageBytes / k.page(l.blockSize)
 	return kvGroup{kind: k.kind, window: k.window, blockTokens: l.blockSize * int(max(1, blocks))}

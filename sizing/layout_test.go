@@ -26,10 +26,19 @@ func TestLayoutsOfLogs(t *testing.T) {
 			r.KVCacheMemory = 1487 * 784 * 4096 * 16
 		}, 784, 1487, 290_864, 33.04},
 		{"the same with prefix caching: two blocks for each state", func(r *Request) {
-			r.Scenario.Model, r.Scenario.Engine, r.MaxModelLen = "qwen3.5-27b", "vllm@0.24", 131_072
+			r.Scenario.Model, r.Scenario.Engine, r.MaxModelLen = "qwen3.5-27b", "vllm@0.26", 131_072
 			r.KVDType, r.Scenario.Parallel.Tensor = "fp8", 2
 			r.KVCacheMemory = 5357971537 // 4.99 GiB
 		}, 1568, 208, 302_921, 2.31},
+		{"the same, two blocks asked for", func(r *Request) {
+			r.Scenario.Model, r.Scenario.Engine, r.MaxModelLen = "qwen3.5-27b", "vllm@0.24", 131_072
+			r.KVDType, r.Scenario.Parallel.Tensor, r.PrefixCaching = "fp8", 2, "on"
+			r.KVCacheMemory = 5357971537
+		}, 1568, 208, 302_921, 2.31},
+		{"Qwen3.5-27B without prefix caching: one block for each state", func(r *Request) {
+			r.Scenario.Model, r.Scenario.Engine, r.MaxModelLen, r.PrefixCaching = "qwen3.5-27b", "vllm@0.31", 32768, "off"
+			r.KVCacheMemory = 1487 * 784 * 4096 * 16
+		}, 784, 1487, 1_082_800, 33.04},
 		{"Gemma-3-27B: 52 windows of 62 layers in six groups (vllm 0.11)", func(r *Request) {
 			r.Scenario.Model, r.Scenario.Engine, r.MaxModelLen, r.MaxNumBatchedTokens = "gemma-3-27b", "vllm@0.11.0rc2", 4096, 8192
 			r.KVCacheMemory = 89_994 * 131_072 * 10

@@ -13,7 +13,7 @@ import (
 // that the model does not fit, by so many bytes.
 func PlanMemory(r Request) (Memory, error) {
 	s := &situation{}
-	for _, step := range []func(Request) error{s.resolveHardware, s.resolveParallel, s.resolveFormats, s.resolveWeights, s.resolveLimits} {
+	for _, step := range []func(Request) error{s.resolveHardware, s.resolveParallel, s.resolveFormats, s.resolvePrefixCaching, s.resolveWeights, s.resolveLimits} {
 		if err := step(r); err != nil {
 			return Memory{}, err
 		}
@@ -77,18 +77,32 @@ func (s *situation) budget(m *Memory) {
 		return
 	}
 	m.ActivationBytes = int64(s.activation(m.Stage).peak(float64(e.Activation.BaseBytes)))
-	m.CUDAGraphBytes, m.GraphsOutside = e.CUDAGraph.Bytes, !e.CUDAGraph.InBudget && e.CUDAGraph.Bytes > 0
+	m.CUDAGraphBytes = s.graphs(m.Stage)
+	m.GraphsOutside = !s.graphsCounted() && m.CUDAGraphBytes > 0
 	m.ErrorBytes = e.Activation.ErrorBytes
 	taken := m.WeightsBytes + m.ActivationBytes + m.NonTorchBytes
 	if e.Pool == profiles.PoolFree {
 		m.KVCacheBytes = int64(float64(m.TotalBytes-taken) * in.GPUMemoryUtilization)
 		return
 	}
-	if e.CUDAGraph.InBudget {
-		m.ErrorBytes = int64(math.Hypot(float64(m.ErrorBytes), float64(e.CUDAGraph.ErrorBytes)))
+	if s.graphsCounted() {
+		m.ErrorBytes = int64(math.Hypot(float64(m.ErrorBytes), float64(e.CUDAGraph.Error(s.model, m.CUDAGraphBytes))))
 		taken += m.CUDAGraphBytes
 	}
 	m.KVCacheBytes = int64(total*in.GPUMemoryUtilization) - taken
+}
+
+// graphs is the memory of the CUDA graphs of a stage.
+func (s *situation) graphs(stage int) int64 {
+	in := s.inputs
+	return s.engine.CUDAGraph.Estimate(s.model, len(s.stageLayers(stage)), in.MaxNumSeqs, in.TensorParallel)
+}
+
+// graphsCounted reports whether the engine takes the graphs of this model from
+// its budget.
+func (s *situation) graphsCounted() bool {
+	g := s.engine.CUDAGraph
+	return g.InBudget && !g.Uncounted.Match(s.model, s.format.Quantization.Method != "")
 }
 
 // reserve is what an engine keeps free where nobody gives a share of the memory.

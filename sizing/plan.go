@@ -29,12 +29,14 @@ type Inputs struct {
 	Model                 string  `json:"model"`
 	Accelerator           string  `json:"accelerator"`
 	Engine                string  `json:"engine"`
+	EngineRules           string  `json:"engine_rules,omitempty"` // the version whose rules hold, where the engine is newer than the data
 	TensorParallel        int     `json:"tensor_parallel"`
 	PipelineParallel      int     `json:"pipeline_parallel"`
 	ExpertParallel        int     `json:"expert_parallel,omitempty"` // ranks that divide the experts whole; 0 when their width is divided
 	DataParallel          int     `json:"data_parallel"`             // ranks with attention and a pool of their own
 	WeightDType           string  `json:"weight_dtype"`
 	KVDType               string  `json:"kv_dtype"`
+	PrefixCaching         bool    `json:"prefix_caching"`
 	RPS                   float64 `json:"rps,omitempty"`
 	Concurrency           int     `json:"concurrency,omitempty"`
 	Count                 int     `json:"count,omitempty"` // accelerators at hand

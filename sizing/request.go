@@ -27,7 +27,8 @@ type Request struct {
 	Scenario profiles.Scenario
 
 	WeightDType          string  // bf16, fp8, int4, …; the model's own when empty
-	KVDType              string  // bf16, fp16, fp32, fp8; that of the activations when empty
+	KVDType              string  // bf16, fp16, fp32, fp8; as the checkpoint declares, else that of the activations, when empty
+	PrefixCaching        string  // on, off; as the engine does by default when empty or auto
 	GPUMemoryUtilization float64 // 0..1
 	BlockSize            int     // tokens
 	MaxModelLen          int     // tokens
@@ -100,7 +101,7 @@ func resolveWith(r Request, weighed *weighings) (*situation, error) {
 	}
 	s := &situation{calibration: r.Calibration, weighed: weighed}
 	for _, step := range []func(Request) error{
-		s.resolveHardware, s.resolveRates, s.resolveParallel, s.resolveFormats, s.resolveWeights, s.resolveLimits, s.resolveWorkload, s.resolveReplicas, s.resolvePools, s.resolveSLO, s.resolvePrice, s.resolveMoney,
+		s.resolveHardware, s.resolveRates, s.resolveParallel, s.resolveFormats, s.resolvePrefixCaching, s.resolveWeights, s.resolveLimits, s.resolveWorkload, s.resolveReplicas, s.resolvePools, s.resolveSLO, s.resolvePrice, s.resolveMoney,
 	} {
 		if err := step(r); err != nil {
 			return nil, err
@@ -137,6 +138,10 @@ func (s *situation) resolveHardware(r Request) (err error) {
 		s.assume("engine", s.engine.String(), "--engine")
 	}
 	s.inputs.Model, s.inputs.Accelerator, s.inputs.Engine = s.model.Name, s.device.Name, s.engine.String()
+	if s.engine.Rules != "" {
+		s.inputs.EngineRules = s.engine.Name + "@" + s.engine.Rules
+		s.warn("engine-newer", "%s is newer than the data: the plan follows the rules of %s, compare its pool with the engine's start-up log", s.engine, s.inputs.EngineRules)
+	}
 	return nil
 }
 
@@ -206,10 +211,17 @@ func (s *situation) resolveLimits(r Request) error {
 	}
 	if r.MaxNumBatchedTokens == 0 {
 		in.MaxNumBatchedTokens = s.engine.BatchedTokens(s.device, in.MaxModelLen)
+		if s.model.WholeImages && s.engine.WholeImages.Raises {
+			in.MaxNumBatchedTokens = max(in.MaxNumBatchedTokens, s.engine.WholeImages.Tokens)
+		}
 		s.assume("max_num_batched_tokens", fmt.Sprint(in.MaxNumBatchedTokens), "--max-num-batched-tokens")
 	}
 	if r.MaxModelLen > s.model.MaxPositions {
 		return fmt.Errorf("--max-model-len %d is above the %d positions of %s", r.MaxModelLen, s.model.MaxPositions, s.model.Name)
+	}
+	if item := s.engine.WholeImages.Tokens; s.model.WholeImages && in.MaxNumBatchedTokens < item {
+		s.warn("whole-images", "%s sees an image or video at once, of up to %d tokens, and %s refuses to start with %d tokens a step: raise --max-num-batched-tokens to %d, or serve text alone",
+			s.model.Name, item, s.engine, in.MaxNumBatchedTokens, item)
 	}
 	s.lenGiven, s.kvGiven = r.MaxModelLen > 0, r.KVCacheMemory
 	s.shareGiven = r.GPUMemoryUtilization > 0

@@ -47,8 +47,8 @@ func (s *situation) startupRoom(m Memory) {
 	}
 	outside := float64(m.TotalBytes) * (1 - s.inputs.GPUMemoryUtilization)
 	need := float64(s.engine.StartUp) + 4*float64(s.inputs.MaxNumSeqs)*float64(s.model.VocabSize)
-	if graph := s.engine.CUDAGraph; !graph.InBudget {
-		need += float64(graph.Bytes + graph.ErrorBytes)
+	if !s.graphsCounted() {
+		need += float64(m.CUDAGraphBytes + s.engine.CUDAGraph.Error(s.model, m.CUDAGraphBytes))
 	}
 	if outside < need {
 		s.warn("start-up-room", "outside of the budget are %s, but the device context, CUDA graphs and the sampler's warm-up may want %s: the engine may fail to start; lower --gpu-memory-utilization or --max-num-seqs",

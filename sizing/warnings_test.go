@@ -166,6 +166,30 @@ func warningCases(t *testing.T) map[string][2]func(*Request) {
 			func(r *Request) { r.Scenario.Workload.Arrival = rps(100) },
 			func(r *Request) { r.Scenario.Workload.Arrival = rps(1) },
 		},
+		"engine-newer": {
+			func(r *Request) { r.Scenario.Engine = "vllm@0.40" },
+			func(r *Request) { r.Scenario.Engine = "vllm@0.31.2" },
+		},
+		"prefix-caching-off": {
+			func(r *Request) { r.PrefixCaching = "off" },
+			func(r *Request) { r.PrefixCaching, r.Scenario.Workload.Prefix = "off", profiles.Prefix{None: true} },
+		},
+		"prefix-caching-states": {
+			func(r *Request) {
+				r.Scenario.Model, r.Scenario.Engine, r.PrefixCaching = "qwen3.5-27b", "vllm@0.13", "on"
+			},
+			func(r *Request) {
+				r.Scenario.Model, r.Scenario.Engine, r.PrefixCaching = "qwen3.5-27b", "vllm@0.19", "on"
+			},
+		},
+		"whole-images": {
+			func(r *Request) {
+				r.Scenario.Model, r.Scenario.Accelerator, r.Scenario.Engine = "gemma-4-26b-a4b", "l40s-48gb", "vllm@0.20"
+			},
+			func(r *Request) {
+				r.Scenario.Model, r.Scenario.Accelerator, r.Scenario.Engine = "gemma-4-26b-a4b", "l40s-48gb", "vllm@0.25"
+			},
+		},
 		"batch-one": {
 			func(r *Request) { r.Scenario.Workload.Arrival = rps(0.1) },
 			func(r *Request) { r.Scenario.Workload.Arrival = rps(10) },

@@ -69,7 +69,7 @@ var sizeGroups = []flagGroup{
 	{"What to plan", []string{"model", "accelerator", "gpu", "engine", "tp", "pp", "ep", "dp", "weight-dtype", "kv-dtype", "file"}},
 	{"Load and objective", []string{"rps", "concurrency", "workload", "isl", "osl", "prefix", "slo", "target-utilization"}},
 	{"Engine settings", []string{
-		"gpu-memory-utilization", "max-model-len", "max-num-seqs", "max-num-batched-tokens", "block-size", "kv-cache-memory", "accelerator-memory", "calibration",
+		"gpu-memory-utilization", "max-model-len", "max-num-seqs", "max-num-batched-tokens", "block-size", "kv-cache-memory", "accelerator-memory", "prefix-caching", "calibration",
 	}},
 	{"Fleet", []string{"count", "spare", "disaggregate", "transfer-bandwidth"}},
 	{"Money", []string{"price", "load-profile", "api-price"}},
@@ -88,7 +88,8 @@ func (f *sizeFlags) add(cmd *cobra.Command) {
 	f.fleet.add(cmd, r)
 	flags := cmd.Flags()
 	flags.StringVar(&r.WeightDType, "weight-dtype", "", "weight format: bf16, fp16, fp8, int8, int4, awq, gptq, … (default: the model's own)")
-	flags.StringVar(&r.KVDType, "kv-dtype", "", "KV cache format: bf16, fp16, fp32, fp8, int8, nvfp4 (default: that of the activations)")
+	flags.StringVar(&r.KVDType, "kv-dtype", "", "KV cache format: bf16, fp16, fp32, fp8, int8, nvfp4 (default: as the checkpoint declares, else that of the activations)")
+	flags.StringVar(&r.PrefixCaching, "prefix-caching", "", "whether the engine keeps prompts for requests that begin alike: auto, on or off (default auto: as the engine does)")
 	flags.Float64Var(&r.GPUMemoryUtilization, "gpu-memory-utilization", 0, "share of memory that the engine may use (default: the engine's)")
 	countVar(flags, &r.BlockSize, "block-size", "tokens per KV block (default: the engine's)")
 	countVar(flags, &r.MaxModelLen, "max-model-len", "tokens of prompt and output together (default: the model's window)")

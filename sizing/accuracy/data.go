@@ -17,7 +17,7 @@ import (
 //go:embed data/*.csv
 var builtin embed.FS
 
-// Data is a folder of published figures: kv_reported.csv,
+// Data is a folder of published figures: kv_reported.csv, logs.csv,
 // trtllm_max_sequences.csv, models.csv and serving_measured.csv, any of which
 // may be missing, and configs/ with the config.json of models that llmctl does
 // not know by name.

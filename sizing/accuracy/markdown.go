@@ -17,7 +17,11 @@ state what a command needs (column ` + "`runnable`" + `), it repeats another, or
 accelerator, format or engine is refused; refused rows are counted and may be at
 most 5 % of those that can be run. An engine whose version is not stated is
 planned as the newest that llmctl knows; where the log line is of the form of
-before vLLM 0.24, as the newest before that.
+before vLLM 0.24, as the newest before that. Rows whose number begins with N, S
+or T (logs.csv) are public logs that were found after most rules were made (N14,
+N17 and N34 have shaped those of CUDA graphs and of cards without NVLink since); of
+these the pool end to end is compared where accelerator, version and share of the
+memory are all stated.
 
 Engines log the pool of their first worker, and the worker with the fewest blocks
 decides the tokens. For a pipeline the difference between the two is taken from

@@ -127,8 +127,11 @@ func llmctl(d Deployment) ([]string, []string) {
 // where they are not the model's, and quantization at load.
 func (d Deployment) formats(f *flags, fp8 string) []string {
 	in := d.Plan.Inputs
-	if in.KVDType == "fp8" {
+	switch name := floats[in.KVDType]; {
+	case in.KVDType == "fp8":
 		f.text("--kv-cache-dtype", fp8)
+	case name != "" && d.Model.Quantization.KV != "":
+		f.text("--kv-cache-dtype", name) // the checkpoint declares another
 	}
 	if in.WeightDType == d.Model.Quantization.Method && in.WeightDType != "" {
 		return nil // the checkpoint says
