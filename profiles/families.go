@@ -53,6 +53,11 @@ func defaultsOf(fields map[string]any) func(*family) {
 	return func(f *family) { f.defaults = fields }
 }
 
+// sparse sets what the class assumes for fields that a text part leaves out.
+func sparse(fields map[string]any) func(*family) {
+	return func(f *family) { f.nested = fields }
+}
+
 // named says how the family calls fields that others call differently.
 func named(names map[string]string) func(*family) {
 	return func(f *family) { f.aliases = names }

@@ -24,7 +24,7 @@ func ParseModel(name string, data []byte) (*Model, error) {
 
 func parseModel(name string, root *config) (*Model, error) {
 	c := textPart(root)
-	kind := c.text(root.text("", "model_type"), "model_type")
+	kind := c.text(textType(c, root), "model_type")
 	if c.err == nil && root.err == nil && kind == "" {
 		c.refuse("model_type", "is missing; this is not a config.json of a language model")
 	}
@@ -45,7 +45,7 @@ func parseModel(name string, root *config) (*Model, error) {
 	m := &Model{Name: name, Type: kind, Source: "config.json"}
 	readShared(m, c, root, fam)
 	m.Vision = readVision(root, m)
-	layers := c.width("num_hidden_layers")
+	layers := layerCount(c)
 	if layers > maxLayers {
 		c.refuse("num_hidden_layers", "%d is more than %d", layers, maxLayers)
 	}
@@ -99,6 +99,35 @@ func textPart(root *config) *config {
 		}
 	}
 	return root
+}
+
+// textTypes are the types of the text part that wrappers assume where it names
+// none (transformers, models/<type>/configuration_<type>.py; vLLM's models).
+var textTypes = map[string]string{
+	"llava": "llama", "llava_next": "llama", "llava_next_video": "llama", "video_llava": "llama", "vipllava": "llama",
+	"llava_onevision": "qwen2", "paligemma": "gemma", "mistral3": "mistral",
+	"gemma3": "gemma3_text", "gemma3n": "gemma3n_text", "gemma4": "gemma4_text",
+	"llama4": "llama4_text", "mllama": "mllama_text_model", "minimax_m3_vl": "minimax_m3",
+}
+
+// textType is the type of a text part that names none.
+func textType(c, root *config) string {
+	kind := root.text("", "model_type")
+	if of, ok := textTypes[kind]; ok && c != root {
+		return of
+	}
+	return kind
+}
+
+// layerCount reads the number of layers, which a file may state as a list with
+// an entry for each.
+func layerCount(c *config) int {
+	if _, _, ok := c.lookup("num_hidden_layers"); !ok {
+		if kinds, ok := c.list("layers_block_type"); ok && len(kinds) > 0 {
+			return len(kinds)
+		}
+	}
+	return c.width("num_hidden_layers")
 }
 
 // readShared reads what all families say in the same words.
