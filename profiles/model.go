@@ -1,5 +1,7 @@
 package profiles
 
+import "strings"
+
 // AttentionKind says what one layer remembers of the tokens before it, which
 // decides the shape of its cache.
 type AttentionKind string
@@ -169,4 +171,18 @@ type Tower struct {
 	Kind      string // model_type of vision_config, or the family of towers
 	Encoder   int    // parameters
 	Projector int    // parameters of what maps its output into the language model
+}
+
+// Generates reports whether the published weights make tokens: those of a bare
+// model without its head embed, those of a classifier score. Architectures are
+// named so by convention in transformers; ChatGLM's bare name is the exception. A
+// file that names none is taken for a generator.
+func (m *Model) Generates() bool {
+	a := m.Architecture
+	for _, end := range []string{"ForSequenceClassification", "ForTokenClassification", "RewardModel", "EmbeddingModel"} {
+		if strings.HasSuffix(a, end) {
+			return false
+		}
+	}
+	return !strings.HasSuffix(a, "Model") || strings.HasSuffix(a, "LMHeadModel") || a == "ChatGLMModel"
 }

@@ -15,6 +15,9 @@ func (s *situation) weightWarnings() {
 	if m.Vision != nil && m.Vision.Encoder == 0 && !shape.FromHeaders(m, s.format) {
 		s.warn("vision-tower", "the weights of %s's vision tower (%s) are not counted: its parameters do not follow from the config by a rule that is known here", m.Name, m.Vision.Kind)
 	}
+	if !m.Generates() {
+		s.warn("no-generator", "the file is of %s, which embeds or scores and makes no tokens: the plan is that of a generator of its shape; take the memory, not the times", m.Architecture)
+	}
 	if d := shape.Discrepancy(m); math.Abs(d) > 0.001 {
 		s.warn("weights-mismatch", "the tensors in the %d files have %s parameters, by the config there are %s: %+.1f%%",
 			m.Stored.Files, units.Count(m.Stored.Parameters), units.Count(shape.CountParameters(m).Total()), 100*d)
