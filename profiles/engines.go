@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/llmctl/llmctl/internal/userfile"
 )
 
 // DefaultEngine names the engine that a plan assumes when nothing is said.
@@ -114,7 +115,7 @@ func LoadEngine(ref string) (*Engine, error) {
 }
 
 func loadEngineFile(path string) (*Engine, error) {
-	data, err := os.ReadFile(path)
+	data, err := userfile.Read(path, userfile.YAMLLimit)
 	if err != nil {
 		return nil, fmt.Errorf("reading engine: %w", err)
 	}
@@ -128,10 +129,8 @@ func loadEngineFile(path string) (*Engine, error) {
 // ParseEngine reads one engine in YAML.
 func ParseEngine(data []byte) (*Engine, error) {
 	var e Engine
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	decoder.KnownFields(true)
-	if err := decoder.Decode(&e); err != nil {
-		return nil, yamlError(err)
+	if err := userfile.DecodeYAML(data, &e); err != nil {
+		return nil, err
 	}
 	return &e, e.Validate()
 }

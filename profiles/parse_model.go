@@ -52,6 +52,7 @@ func parseModel(name string, root *config) (*Model, error) {
 	m.Quantization = readQuantization(root, c)
 	if c.err == nil {
 		fam.layers(m, c, layers)
+		checkLayerTypes(m, c)
 		checkScale(m, c)
 	}
 	c.adopt(root)
@@ -171,6 +172,8 @@ func readShared(m *Model, c, root *config, fam family) {
 		c.refuse("partial_rotary_factor", "%g is outside 0 to 1", m.RopeShare)
 	}
 	m.DType = readDType(c, root)
+	// Also of families without windows: what makes no sense is no such family's.
+	c.count(0, maxTokens, "sliding_window")
 	if fam.setup != nil {
 		fam.setup(m, c)
 	}
@@ -247,10 +250,7 @@ func readRope(m *Model, c *config) {
 // of rotary embeddings.
 func stretched(scaling *config, m *Model) int {
 	original, ok := scaling.count(1, maxTokens, "original_max_position_embeddings")
-	factor := scaling.number(1, "factor")
-	if factor < 1 || factor > 1e6 {
-		factor = 1
-	}
+	factor := ropeFactor(scaling)
 	switch {
 	case m.RopeScaling == "yarn" && ok:
 		return max(m.MaxPositions, int(float64(original)*factor))
