@@ -76,7 +76,7 @@ func headDim(n int) func(*family) { return defaultsOf(map[string]any{"head_dim":
 func wideNorm(m *Model, _ *config) { m.QKNorm, m.QKNormWide = false, true }
 
 // families holds all supported model types.
-var families = merged(llamaFamilies, expertFamilies, gptFamilies, hybridFamilies, latentFamilies)
+var families = merged(llamaFamilies, expertFamilies, gptFamilies, hybridFamilies, latentFamilies, recentFamilies, wrappedFamilies)
 
 func merged[V any](groups ...map[string]V) map[string]V {
 	all := map[string]V{}

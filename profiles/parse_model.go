@@ -23,8 +23,12 @@ func ParseModel(name string, data []byte) (*Model, error) {
 }
 
 func parseModel(name string, root *config) (*Model, error) {
+	root = thinker(root)
 	c := textPart(root)
 	kind := c.text(textType(c, root), "model_type")
+	if kind == "minicpmv" {
+		kind = miniCPMVType(c)
+	}
 	if c.err == nil && root.err == nil && kind == "" {
 		c.refuse("model_type", "is missing; this is not a config.json of a language model")
 	}
@@ -106,6 +110,8 @@ func textPart(root *config) *config {
 // none (transformers, models/<type>/configuration_<type>.py; vLLM's models).
 var textTypes = map[string]string{
 	"llava": "llama", "llava_next": "llama", "llava_next_video": "llama", "video_llava": "llama", "vipllava": "llama",
+	"idefics3": "llama", "smolvlm": "llama", "cohere2_vision": "cohere2", "glm4v": "glm4v_text", "glm46v": "glm4v_text",
+	"glm4v_moe": "glm4v_moe_text", "qwen2_5_omni_thinker": "qwen2_5_omni_text", "qwen3_omni_moe_thinker": "qwen3_omni_moe_text", "aria": "aria_text",
 	"llava_onevision": "qwen2", "paligemma": "gemma", "mistral3": "mistral",
 	"gemma3": "gemma3_text", "gemma3n": "gemma3n_text", "gemma4": "gemma4_text",
 	"llama4": "llama4_text", "mllama": "mllama_text_model", "minimax_m3_vl": "minimax_m3",

@@ -49,6 +49,9 @@ func classify(folder *weights.Folder, m *Model) (*Stored, error) {
 	}
 	s.Layers = make([]StoredLayer, len(m.Layers))
 	for _, t := range folder.Tensors {
+		if isSpeaker(t.Name) {
+			continue // engines load the part that makes text
+		}
 		layer, ok := layerOf(t.Name)
 		parameters := true
 		switch {
@@ -100,6 +103,12 @@ func layerOf(name string) (int, bool) {
 		}
 	}
 	return 0, false
+}
+
+// isSpeaker reports whether a tensor belongs to what makes speech of an omni
+// model's text.
+func isSpeaker(name string) bool {
+	return strings.HasPrefix(name, "talker.") || strings.HasPrefix(name, "token2wav.") || strings.HasPrefix(name, "code2wav.")
 }
 
 func isTower(name string) bool {
