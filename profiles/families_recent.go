@@ -8,6 +8,7 @@ var recentFamilies = map[string]family{
 	"exaone_moe":  llamaLike(exaoneAttention, exaoneMLP).with(qkNorm, defaultsOf(map[string]any{"sliding_window": 4096, "sliding_window_pattern": 4})),
 	"aria_text":   llamaLike(fullAttention, ariaMLP),
 	"cohere2_moe": llamaLike(cohereMoEAttention, cohereMoE).with(tied, norms(1), headDim(128), setUp(cohereNorm)),
+	"step3_text":  llamaLike(step3Attention, step3MLP).with(named(step3Names)),
 	"mistral4":    llamaLike(latentAttention, sparseMLP),
 }
 

@@ -99,7 +99,7 @@ type Attention struct {
 	Window      int  // tokens, for sliding and chunked attention
 	LatentRank  int  // kv_lora_rank, for latent attention
 	RopeHeadDim int  // qk_rope_head_dim, for latent attention
-	QueryRank   int  // q_lora_rank, for latent attention; 0 when q is not compressed
+	QueryRank   int  // q_lora_rank, for latent attention, or Step3's share_q_dim; 0 when q is not compressed
 	SharedKV    bool // values are the keys: one projection makes both, both are cached
 	IndexDim    int  // width of the sparse-attention index key per token; 0 without one
 	IndexHeads  int

@@ -89,6 +89,8 @@ func TestLayerPatterns(t *testing.T) {
 		{"exaone_moe by default", window("exaone_moe", map[string]any{"num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "sliding_window_pattern": 2}), "SFSF", "DXXX"},
 		{"exaone_moe by number", window("exaone_moe", map[string]any{"num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "first_k_dense_replace": 2}), "SSSF", "DDXX"},
 		{"cohere2_moe", window("cohere2_moe", map[string]any{"num_experts": 8, "num_experts_per_tok": 2, "first_k_dense_replace": 1, "sliding_window_pattern": 3}), "FSSF", "DXXX"},
+		{"step3", map[string]any{"model_type": "step3_text", "num_attention_groups": 1, "head_dim": 16, "share_q_dim": 32, "moe_num_experts": 4, "moe_top_k": 1,
+			"moe_intermediate_size": 32, "share_expert_dim": 32, "moe_layers_enum": "1, 2"}, "FFFF", "DXXD"},
 		{"nemotron: per layer", map[string]any{"model_type": "nemotron-nas", "num_hidden_layers": 2, "intermediate_size": nil,
 			"block_configs": []any{
 				map[string]any{"attention": map[string]any{"no_op": true}, "ffn": map[string]any{"ffn_mult": 2.0}},

@@ -2,6 +2,7 @@ package shape
 
 import (
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -47,6 +48,17 @@ var kExaone = `{"model_type":"exaone_moe","hidden_size":6144,"num_hidden_layers"
 	"moe_intermediate_size":2048,"num_experts":128,"num_experts_per_tok":8,"num_shared_experts":1,"vocab_size":153600,"max_position_embeddings":262144,"sliding_window":128,
 	"sliding_window_pattern":"LLLG","tie_word_embeddings":false,"is_moe_layer":[false` + strings.Repeat(",true", 47) + `]}`
 
+// step3 is the text part of stepfun-ai/step3: layers 4 to 59 have experts.
+func step3() string {
+	var layers []string
+	for i := 4; i < 60; i++ {
+		layers = append(layers, strconv.Itoa(i))
+	}
+	return `{"model_type":"step3_text","hidden_size":7168,"intermediate_size":18432,"num_attention_heads":64,"num_attention_groups":1,"num_hidden_layers":61,
+		"max_position_embedding":65536,"vocab_size":128815,"moe_intermediate_size":5120,"moe_num_experts":48,"moe_top_k":3,"share_expert_dim":5120,"share_q_dim":2048,
+		"head_dim":256,"tie_word_embeddings":false,"moe_layers_enum":"` + strings.Join(layers, ",") + `"}`
+}
+
 // TestRecentFamiliesAgainstPublishedTotals: model cards state billions, rounded or
 // cut off. What they call active differs by whether embeddings count, so that it
 // is compared where they do.
@@ -60,6 +72,7 @@ func TestRecentFamiliesAgainstPublishedTotals(t *testing.T) {
 	}{
 		{"solar-open-100b", solarOpen, 102.6, 12, 0.1, false},
 		{"k-exaone-236b-a23b", kExaone, 236, 23, 1, false},
+		{"step3, text", step3(), 316, 38, 1, false},
 		{"trinity-mini", trinityMini, 26, 0, 1, false},
 		{"aria, text", aria, 24.9, 0, 0.1, false},
 		{"mistral-small-4-119b", mistralSmall4, 119, 6, 1, false},
