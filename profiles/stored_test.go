@@ -167,7 +167,7 @@ func TestIndexAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(&Stored{Total: 1_234_567}, m.Stored); diff != "" {
+	if diff := cmp.Diff(&Stored{Indexed: 1_234_567, Total: 1_234_567}, m.Stored); diff != "" {
 		t.Error(diff)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "model.safetensors.index.json"), []byte("{"), 0o600); err != nil {

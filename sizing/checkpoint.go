@@ -22,6 +22,13 @@ func (s *situation) weightWarnings() {
 		s.warn("weights-mismatch", "the tensors in the %d files have %s parameters, by the config there are %s: %+.1f%%",
 			m.Stored.Files, units.Count(m.Stored.Parameters), units.Count(shape.CountParameters(m).Total()), 100*d)
 	}
+	if m.Stored != nil && m.Stored.Files > 0 && m.Stored.Indexed > 0 {
+		// A stale index, such as one of the weights before they were quantized.
+		if d := float64(m.Stored.Indexed)/float64(m.Stored.Total) - 1; math.Abs(d) > 0.02 {
+			s.warn("weights-mismatch", "the index of the weights says %s in all, the headers of its %d files %s: %+.1f%%; the headers count",
+				units.Bytes(m.Stored.Indexed), m.Stored.Files, units.Bytes(m.Stored.Total), 100*d)
+		}
+	}
 	if m.Stored != nil && m.Stored.Files == 0 && m.Stored.Total > 0 {
 		own := shape.Weights(m, shape.FormatOf(m))
 		planned := own.Total() + own.Vision

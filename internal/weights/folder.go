@@ -19,6 +19,7 @@ const indexFile = "model.safetensors.index.json"
 type Folder struct {
 	Tensors []Tensor // of all files; empty when only the index is there
 	Files   int      // whose headers were read
+	Indexed int64    // bytes of all tensors by the index; 0 when it does not say
 	Total   int64    // bytes of all tensors, from the headers or else from the index; 0 when unknown
 }
 
@@ -52,7 +53,7 @@ func ReadFolder(dir fs.FS) (*Folder, error) {
 		}
 		switch {
 		case present == 0:
-			return &Folder{Total: idx.total()}, nil
+			return &Folder{Indexed: idx.total(), Total: idx.total()}, nil
 		case present < len(named):
 			return nil, fmt.Errorf("%d of the %d files that %s names are missing", len(named)-present, len(named), indexFile)
 		}
@@ -62,6 +63,9 @@ func ReadFolder(dir fs.FS) (*Folder, error) {
 		return nil, nil
 	}
 	folder := &Folder{Files: len(files)}
+	if idx != nil {
+		folder.Indexed = idx.total()
+	}
 	seen := map[string]string{}
 	for _, name := range files {
 		tensors, err := readFile(dir, name)

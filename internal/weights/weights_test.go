@@ -111,6 +111,9 @@ func TestReadFolder(t *testing.T) {
 				}
 				return
 			}
+			if _, ok := tc.dir[indexFile]; ok && got.Indexed != tc.total {
+				t.Errorf("the index says %d, want %d", got.Indexed, tc.total)
+			}
 			var names []string
 			total := int64(0)
 			if got != nil {
