@@ -84,16 +84,16 @@ func wanted(goType string) string {
 func JSONError(err error) error {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		value, place := wrong.Value, ""
-		switch {
-		case value == "array":
+		switch value {
+		case "array":
 			value = "a list"
-		case value == "object":
+		case "object":
 			value = "an object"
-		case value == "string":
+		case "string":
 			value = "text"
-		case value == "bool":
+		case "bool":
 			value = "true or false"
-		case value == "number":
+		case "number":
 			value = "a number"
 		}
 		if wrong.Field != "" {
