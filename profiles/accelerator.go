@@ -1,14 +1,12 @@
 package profiles
 
 import (
-	"bytes"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"sync"
 
-	"go.yaml.in/yaml/v3"
+	"github.com/llmctl/llmctl/internal/userfile"
 )
 
 // Accelerator is one device that serves models. Rates are dense (without
@@ -83,7 +81,7 @@ func LoadAccelerator(ref string) (*Accelerator, error) {
 	if !isYAML(ref) {
 		return nil, unknown("accelerator", ref, AcceleratorNames(), "expected a name from `llmctl profiles accelerators` or a YAML file")
 	}
-	data, err := os.ReadFile(ref)
+	data, err := userfile.Read(ref, userfile.YAMLLimit)
 	if err != nil {
 		return nil, fmt.Errorf("reading accelerator: %w", err)
 	}
@@ -97,10 +95,8 @@ func LoadAccelerator(ref string) (*Accelerator, error) {
 // ParseAccelerator reads one accelerator in YAML.
 func ParseAccelerator(data []byte) (*Accelerator, error) {
 	var e acceleratorEntry
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	decoder.KnownFields(true)
-	if err := decoder.Decode(&e); err != nil {
-		return nil, yamlError(err)
+	if err := userfile.DecodeYAML(data, &e); err != nil {
+		return nil, err
 	}
 	switch {
 	case e.Key == "":
@@ -113,11 +109,14 @@ func ParseAccelerator(data []byte) (*Accelerator, error) {
 		value, low float64
 	}{
 		{"bandwidth_gb_per_s", e.Bandwidth, 1e-3}, {"bf16_tflops", e.BF16, 0}, {"fp8_tflops", e.FP8, 0}, {"fp4_tflops", e.FP4, 0}, {"int8_tops", e.INT8, 0},
-		{"link_gb_per_s", e.LinkRate, 0}, {"power_w", e.Power, 0}, {"usd_per_hour", e.USDPerHour, 0},
+		{"link_gb_per_s", e.LinkRate, 0}, {"power_w", e.Power, 0},
 	} {
 		if !(f.value >= f.low && f.value <= 1e9) {
 			return nil, fmt.Errorf("%s %v is outside %v to 1e9", f.name, f.value, f.low)
 		}
+	}
+	if err := CheckHourlyPrice(e.USDPerHour); e.USDPerHour != 0 && err != nil {
+		return nil, fmt.Errorf("usd_per_hour %w", err)
 	}
 	return e.accelerator(), nil
 }
@@ -144,4 +143,13 @@ func (e acceleratorEntry) accelerator() *Accelerator {
 // isYAML reports whether ref is spelled like a YAML file.
 func isYAML(ref string) bool {
 	return strings.HasSuffix(ref, ".yaml") || strings.HasSuffix(ref, ".yml")
+}
+
+// CheckHourlyPrice refuses dollars per accelerator and hour that no one takes: a
+// tenth of a cent is far below the cheapest, and a million far above the dearest.
+func CheckHourlyPrice(usd float64) error {
+	if !(usd >= 1e-3 && usd <= 1e6) {
+		return fmt.Errorf("%v is outside 0.001 to 1,000,000 $", usd)
+	}
+	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"io"
 	"math"
 	"strings"
+
+	"github.com/llmctl/llmctl/internal/userfile"
 )
 
 // Bounds on what a config may claim. They are far above any published model and
@@ -32,13 +34,13 @@ type config struct {
 }
 
 // decodeConfig parses a config.json. Python writes Infinity and NaN, which JSON
-// does not have; they are read as null, since no size depends on them.
+// does not have; no size can be read from them.
 func decodeConfig(data []byte) (*config, error) {
 	decoder := json.NewDecoder(bytes.NewReader(withoutPythonNumbers(data)))
 	decoder.UseNumber()
 	var fields map[string]any
 	if err := decoder.Decode(&fields); err != nil {
-		return nil, fmt.Errorf("decoding JSON: %w", err)
+		return nil, userfile.JSONError(err)
 	}
 	if _, err := decoder.Token(); err != io.EOF {
 		return nil, fmt.Errorf("decoding JSON: more text after the first object")
@@ -49,8 +51,31 @@ func decodeConfig(data []byte) (*config, error) {
 	return &config{fields: fields}, nil
 }
 
+// pythonNumber is a word that Python writes for a number that JSON has not.
+type pythonNumber string
+
+// pythonNumbers are those words by the strings that stand for them while JSON is
+// decoded. The longer word goes first.
+var pythonNumbers = []struct{ word, text string }{
+	{"-Infinity", "\x00-Infinity"}, {"Infinity", "\x00Infinity"}, {"NaN", "\x00NaN"},
+}
+
+// orPython returns the word that a string stands for, or any other value as it is.
+func orPython(value any) any {
+	text, ok := value.(string)
+	if !ok || !strings.HasPrefix(text, "\x00") {
+		return value
+	}
+	for _, n := range pythonNumbers {
+		if text == n.text {
+			return pythonNumber(n.word)
+		}
+	}
+	return value
+}
+
 // withoutPythonNumbers replaces Infinity, -Infinity and NaN outside of strings
-// by null.
+// by strings that stand for them.
 func withoutPythonNumbers(data []byte) []byte {
 	if !bytes.Contains(data, []byte("Infinity")) && !bytes.Contains(data, []byte("NaN")) {
 		return data
@@ -61,14 +86,14 @@ func withoutPythonNumbers(data []byte) []byte {
 		rest := data[i:]
 		if !quoted {
 			skipped := 0
-			for _, word := range []string{"-Infinity", "Infinity", "NaN"} {
-				if bytes.HasPrefix(rest, []byte(word)) {
-					skipped = len(word)
+			for _, n := range pythonNumbers {
+				if bytes.HasPrefix(rest, []byte(n.word)) {
+					out = append(append(append(out, `"\u0000`...), n.word...), '"')
+					skipped = len(n.word)
 					break
 				}
 			}
 			if skipped > 0 {
-				out = append(out, "null"...)
 				i += skipped
 				continue
 			}
@@ -99,11 +124,11 @@ func (c *config) refuse(field, format string, args ...any) {
 func (c *config) lookup(names ...string) (name string, value any, ok bool) {
 	for _, name := range names {
 		if v := c.fields[name]; v != nil {
-			return name, v, true
+			return name, orPython(v), true
 		}
 		if alias, ok := c.aliases[name]; ok {
 			if v := c.nested(alias); v != nil {
-				return alias, v, true
+				return alias, orPython(v), true
 			}
 		}
 	}
@@ -272,11 +297,20 @@ func integer(value any) (int, bool) {
 
 // show words a JSON value for a message, cut to a length that fits a line.
 func show(value any) string {
+	if n, ok := orPython(value).(pythonNumber); ok {
+		return string(n)
+	}
+	if n, ok := value.(pythonNumber); ok {
+		return string(n)
+	}
 	b, err := json.Marshal(value)
 	if err != nil {
 		return fmt.Sprintf("%v", value)
 	}
 	s := string(b)
+	for _, n := range pythonNumbers {
+		s = strings.ReplaceAll(s, `"\u0000`+n.word+`"`, n.word)
+	}
 	if len(s) > 40 {
 		s = strings.ToValidUTF8(s[:40], "") + "…"
 	}

@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/llmctl/llmctl/internal/userfile"
 )
 
 // DefaultEngine names the engine that a plan assumes when nothing is said.
@@ -133,7 +134,7 @@ func plausible(want, newest []int) bool {
 }
 
 func loadEngineFile(path string) (*Engine, error) {
-	data, err := os.ReadFile(path)
+	data, err := userfile.Read(path, userfile.YAMLLimit)
 	if err != nil {
 		return nil, fmt.Errorf("reading engine: %w", err)
 	}
@@ -147,10 +148,8 @@ func loadEngineFile(path string) (*Engine, error) {
 // ParseEngine reads one engine in YAML.
 func ParseEngine(data []byte) (*Engine, error) {
 	var e Engine
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	decoder.KnownFields(true)
-	if err := decoder.Decode(&e); err != nil {
-		return nil, yamlError(err)
+	if err := userfile.DecodeYAML(data, &e); err != nil {
+		return nil, err
 	}
 	return &e, e.Validate()
 }

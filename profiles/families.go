@@ -53,6 +53,11 @@ func defaultsOf(fields map[string]any) func(*family) {
 	return func(f *family) { f.defaults = fields }
 }
 
+// sparse sets what the class assumes for fields that a text part leaves out.
+func sparse(fields map[string]any) func(*family) {
+	return func(f *family) { f.nested = fields }
+}
+
 // named says how the family calls fields that others call differently.
 func named(names map[string]string) func(*family) {
 	return func(f *family) { f.aliases = names }
@@ -71,7 +76,7 @@ func headDim(n int) func(*family) { return defaultsOf(map[string]any{"head_dim":
 func wideNorm(m *Model, _ *config) { m.QKNorm, m.QKNormWide = false, true }
 
 // families holds all supported model types.
-var families = merged(llamaFamilies, expertFamilies, gptFamilies, hybridFamilies, latentFamilies)
+var families = merged(llamaFamilies, expertFamilies, gptFamilies, hybridFamilies, latentFamilies, recentFamilies, wrappedFamilies)
 
 func merged[V any](groups ...map[string]V) map[string]V {
 	all := map[string]V{}

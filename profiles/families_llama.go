@@ -2,9 +2,9 @@ package profiles
 
 // llamaFamilies are dense models with RMSNorm and a gated MLP.
 var llamaFamilies = map[string]family{
-	"llama":      llamaLike(fullAttention, denseMLP).with(func(f *family) { f.nested = llamaDefaults }),
+	"llama":      llamaLike(fullAttention, denseMLP).with(sparse(llamaDefaults)),
 	"aquila":     llamaLike(fullAttention, denseMLP),
-	"mistral":    llamaLike(windowEverywhere, denseMLP).with(mistralWindow),
+	"mistral":    llamaLike(windowEverywhere, denseMLP).with(mistralWindow, sparse(mistralDefaults)),
 	"ministral":  llamaLike(patternOrWindow, denseMLP),
 	"ministral3": llamaLike(windowEverywhere, denseMLP),
 	"baichuan": llamaLike(fullAttention, denseMLP).with(defaultsOf(map[string]any{"max_position_embeddings": 4096}),
@@ -33,7 +33,7 @@ var llamaFamilies = map[string]family{
 	"hunyuan_v1_dense": llamaLike(fullAttention, denseMLP).with(tied, setUp(hunyuan)),
 
 	"qwen":          llamaLike(fullAttention, halvedMLP).with(qkvBias),
-	"qwen2":         llamaLike(windowFromLayer, denseMLP).with(qkvBias),
+	"qwen2":         llamaLike(windowFromLayer, denseMLP).with(qkvBias, sparse(qwen2Defaults)),
 	"qwen2_vl":      llamaLike(windowFromLayer, denseMLP).with(qkvBias),
 	"qwen2_vl_text": llamaLike(windowFromLayer, denseMLP).with(qkvBias),
 	"qwen2_5_vl":    llamaLike(windowFromLayer, denseMLP).with(qkvBias),
@@ -52,8 +52,8 @@ var llamaFamilies = map[string]family{
 	"nemotron-nas":      {norms: 2, outputBias: true, layers: blockConfigs},
 	"mllama_text_model": {norms: 2, layers: mllama, setup: func(m *Model, _ *config) { m.OuterSmall = 8 * m.HiddenSize }},
 
-	"gemma":        gemmaLike(fullAttention, denseMLP, 2, map[string]any{"head_dim": 256}),
-	"gemma2":       gemmaLike(patternAttention, denseMLP, 4, map[string]any{"head_dim": 256, "sliding_window": 4096, "sliding_window_pattern": 2}),
+	"gemma":        gemmaLike(fullAttention, denseMLP, 2, map[string]any{"head_dim": 256}).with(sparse(gemmaDefaults)),
+	"gemma2":       gemmaLike(patternAttention, denseMLP, 4, map[string]any{"head_dim": 256, "sliding_window": 4096, "sliding_window_pattern": 2}).with(sparse(gemma2Defaults)),
 	"gemma3_text":  gemmaLike(patternAttention, denseMLP, 4, gemma3Defaults).with(qkNorm),
 	"gemma3n_text": gemmaLike(gemma3nAttention, gemma3nMLP, 4, gemma3nDefaults).with(qkNorm, setUp(gemma3n)),
 	"gemma4_text":  gemmaLike(gemma4Attention, gemma4MLP, 4, nil).with(qkNorm, setUp(gemma4)),
@@ -65,12 +65,31 @@ func gemmaLike(attention attentionRule, mlp mlpRule, norms int, defaults map[str
 	return family{tied: true, norms: norms, outputBias: true, defaults: defaults, layers: eachLayer(attention, mlp)}
 }
 
-// llamaDefaults are those of LlamaConfig, which the text part of a LLaVA file
-// leaves out.
-var llamaDefaults = map[string]any{
-	"vocab_size": 32_000, "hidden_size": 4096, "intermediate_size": 11_008, "num_hidden_layers": 32,
-	"num_attention_heads": 32, "max_position_embeddings": 2048,
-}
+// What the configuration classes of transformers assume (models/<type>/
+// configuration_<type>.py). A text part is written as what differs from its class;
+// a file of the model alone states them all.
+var (
+	llamaDefaults = map[string]any{
+		"vocab_size": 32_000, "hidden_size": 4096, "intermediate_size": 11_008, "num_hidden_layers": 32,
+		"num_attention_heads": 32, "max_position_embeddings": 2048,
+	}
+	mistralDefaults = map[string]any{
+		"vocab_size": 32_000, "hidden_size": 4096, "intermediate_size": 14_336, "num_hidden_layers": 32,
+		"num_attention_heads": 32, "num_key_value_heads": 8, "max_position_embeddings": 131_072,
+	}
+	qwen2Defaults = map[string]any{
+		"vocab_size": 151_936, "hidden_size": 4096, "intermediate_size": 22_016, "num_hidden_layers": 32,
+		"num_attention_heads": 32, "num_key_value_heads": 32, "max_position_embeddings": 32_768,
+	}
+	gemmaDefaults = map[string]any{
+		"vocab_size": 256_000, "hidden_size": 3072, "intermediate_size": 24_576, "num_hidden_layers": 28,
+		"num_attention_heads": 16, "num_key_value_heads": 16, "max_position_embeddings": 8192,
+	}
+	gemma2Defaults = map[string]any{
+		"vocab_size": 256_000, "hidden_size": 2304, "intermediate_size": 9216, "num_hidden_layers": 26,
+		"num_attention_heads": 8, "num_key_value_heads": 4, "max_position_embeddings": 8192,
+	}
+)
 
 // gemma3Defaults are those of Gemma3TextConfig; published files leave out what
 // equals them.

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/llmctl/llmctl/internal/units"
+	"github.com/llmctl/llmctl/internal/userfile"
 )
 
 // LoadProfile is the load of each hour of a day, from midnight: shares of the
@@ -48,7 +48,7 @@ func LoadLoadProfile(ref string) (LoadProfile, error) {
 	if strings.Contains(ref, ",") {
 		return ParseLoadProfile(ref)
 	}
-	data, err := os.ReadFile(ref)
+	data, err := userfile.Read(ref, userfile.YAMLLimit)
 	if err != nil {
 		if looksLikeFile(ref) {
 			return LoadProfile{}, fmt.Errorf("reading load profile: %w", err)

@@ -1,6 +1,9 @@
 package profiles
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // AttentionKind says what one layer remembers of the tokens before it, which
 // decides the shape of its cache.
@@ -110,7 +113,7 @@ type Attention struct {
 	Window      int  // tokens, for sliding and chunked attention
 	LatentRank  int  // kv_lora_rank, for latent attention
 	RopeHeadDim int  // qk_rope_head_dim, for latent attention
-	QueryRank   int  // q_lora_rank, for latent attention; 0 when q is not compressed
+	QueryRank   int  // q_lora_rank, for latent attention, or Step3's share_q_dim; 0 when q is not compressed
 	SharedKV    bool // values are the keys: one projection makes both, both are cached
 	IndexDim    int  // width of the sparse-attention index key per token; 0 without one
 	IndexHeads  int
@@ -187,4 +190,18 @@ type Tower struct {
 	Kind      string // model_type of vision_config, or the family of towers
 	Encoder   int    // parameters
 	Projector int    // parameters of what maps its output into the language model
+}
+
+// Generates reports whether the published weights make tokens: those of a bare
+// model without its head embed, those of a classifier score. Architectures are
+// named so by convention in transformers; ChatGLM's bare name is the exception. A
+// file that names none is taken for a generator.
+func (m *Model) Generates() bool {
+	a := m.Architecture
+	for _, end := range []string{"ForSequenceClassification", "ForTokenClassification", "RewardModel", "EmbeddingModel"} {
+		if strings.HasSuffix(a, end) {
+			return false
+		}
+	}
+	return !strings.HasSuffix(a, "Model") || strings.HasSuffix(a, "LMHeadModel") || a == "ChatGLMModel"
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/llmctl/llmctl/internal/userfile"
 )
 
 // BuiltinModel is the key of the model that ships with llmctl: a small Llama
@@ -54,7 +56,7 @@ func LoadModel(ref string) (*Model, error) {
 	case err == nil && info.IsDir():
 		return loadFolder(ref)
 	case err == nil:
-		data, err := os.ReadFile(ref)
+		data, err := userfile.Read(ref, userfile.ConfigLimit)
 		if err != nil {
 			return nil, fmt.Errorf("reading model config: %w", err)
 		}
@@ -103,7 +105,7 @@ func (e modelEntry) load() (*Model, error) {
 // ModelOptimizer states the quantization when config.json is silent, and the
 // headers of safetensors files where there are any.
 func loadFolder(dir string) (*Model, error) {
-	data, err := os.ReadFile(filepath.Join(dir, "config.json"))
+	data, err := userfile.Read(filepath.Join(dir, "config.json"), userfile.ConfigLimit)
 	if err != nil {
 		return nil, fmt.Errorf("reading model folder: %w", err)
 	}
@@ -124,7 +126,7 @@ func loadFolder(dir string) (*Model, error) {
 
 // readCompanion reads hf_quant_config.json, if it is there.
 func readCompanion(dir string, m *Model) error {
-	data, err := os.ReadFile(filepath.Join(dir, "hf_quant_config.json"))
+	data, err := userfile.Read(filepath.Join(dir, "hf_quant_config.json"), userfile.ConfigLimit)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -23,8 +23,12 @@ func ParseModel(name string, data []byte) (*Model, error) {
 }
 
 func parseModel(name string, root *config) (*Model, error) {
+	root = thinker(root)
 	c := textPart(root)
-	kind := c.text(root.text("", "model_type"), "model_type")
+	kind := c.text(textType(c, root), "model_type")
+	if kind == "minicpmv" {
+		kind = miniCPMVType(c)
+	}
 	if c.err == nil && root.err == nil && kind == "" {
 		c.refuse("model_type", "is missing; this is not a config.json of a language model")
 	}
@@ -46,13 +50,14 @@ func parseModel(name string, root *config) (*Model, error) {
 	readShared(m, c, root, fam)
 	m.Vision = readVision(root, m)
 	m.WholeImages = m.Vision != nil && c.fields["use_bidirectional_attention"] == "vision"
-	layers := c.width("num_hidden_layers")
+	layers := layerCount(c)
 	if layers > maxLayers {
 		c.refuse("num_hidden_layers", "%d is more than %d", layers, maxLayers)
 	}
 	m.Quantization = readQuantization(root, c)
 	if c.err == nil {
 		fam.layers(m, c, layers)
+		checkLayerTypes(m, c)
 		checkScale(m, c)
 	}
 	c.adopt(root)
@@ -102,6 +107,37 @@ func textPart(root *config) *config {
 	return root
 }
 
+// textTypes are the types of the text part that wrappers assume where it names
+// none (transformers, models/<type>/configuration_<type>.py; vLLM's models).
+var textTypes = map[string]string{
+	"llava": "llama", "llava_next": "llama", "llava_next_video": "llama", "video_llava": "llama", "vipllava": "llama",
+	"idefics3": "llama", "smolvlm": "llama", "cohere2_vision": "cohere2", "glm4v": "glm4v_text", "glm46v": "glm4v_text",
+	"glm4v_moe": "glm4v_moe_text", "qwen2_5_omni_thinker": "qwen2_5_omni_text", "qwen3_omni_moe_thinker": "qwen3_omni_moe_text", "aria": "aria_text",
+	"llava_onevision": "qwen2", "paligemma": "gemma", "mistral3": "mistral",
+	"gemma3": "gemma3_text", "gemma3n": "gemma3n_text", "gemma4": "gemma4_text",
+	"llama4": "llama4_text", "mllama": "mllama_text_model", "minimax_m3_vl": "minimax_m3",
+}
+
+// textType is the type of a text part that names none.
+func textType(c, root *config) string {
+	kind := root.text("", "model_type")
+	if of, ok := textTypes[kind]; ok && c != root {
+		return of
+	}
+	return kind
+}
+
+// layerCount reads the number of layers, which a file may state as a list with
+// an entry for each.
+func layerCount(c *config) int {
+	if _, _, ok := c.lookup("num_hidden_layers"); !ok {
+		if kinds, ok := c.list("layers_block_type"); ok && len(kinds) > 0 {
+			return len(kinds)
+		}
+	}
+	return c.width("num_hidden_layers")
+}
+
 // readShared reads what all families say in the same words.
 func readShared(m *Model, c, root *config, fam family) {
 	if names, ok := root.list("architectures"); ok && len(names) > 0 {
@@ -143,6 +179,8 @@ func readShared(m *Model, c, root *config, fam family) {
 		c.refuse("partial_rotary_factor", "%g is outside 0 to 1", m.RopeShare)
 	}
 	m.DType = readDType(c, root)
+	// Also of families without windows: what makes no sense is no such family's.
+	c.count(0, maxTokens, "sliding_window")
 	if fam.setup != nil {
 		fam.setup(m, c)
 	}
@@ -219,10 +257,7 @@ func readRope(m *Model, c *config) {
 // of rotary embeddings.
 func stretched(scaling *config, m *Model) int {
 	original, ok := scaling.count(1, maxTokens, "original_max_position_embeddings")
-	factor := scaling.number(1, "factor")
-	if factor < 1 || factor > 1e6 {
-		factor = 1
-	}
+	factor := ropeFactor(scaling)
 	switch {
 	case m.RopeScaling == "yarn" && ok:
 		return max(m.MaxPositions, int(float64(original)*factor))

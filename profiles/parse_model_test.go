@@ -81,6 +81,16 @@ func TestLayerPatterns(t *testing.T) {
 			"v_head_dim": 16, "n_routed_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "first_k_dense_replace": 1}, "LLLL", "DXXX"},
 		{"qwen3_moe: some dense", map[string]any{"model_type": "qwen3_moe", "num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 32,
 			"decoder_sparse_step": 2, "mlp_only_layers": []int{3}}, "FFFF", "DXDD"},
+		{"afmoe", window("afmoe", map[string]any{"num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "num_dense_layers": 2}), "SSSF", "DDXX"},
+		{"afmoe by list", window("afmoe", map[string]any{"num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 32,
+			"layer_types": []string{"full_attention", "sliding_attention", "sliding_attention", "full_attention"}}), "FSSF", "DXXX"},
+		{"exaone_moe by flags", window("exaone_moe", map[string]any{"num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 32,
+			"sliding_window_pattern": "LLLG", "is_moe_layer": []bool{false, true, false, true}}), "SSSF", "DXDX"},
+		{"exaone_moe by default", window("exaone_moe", map[string]any{"num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "sliding_window_pattern": 2}), "SFSF", "DXXX"},
+		{"exaone_moe by number", window("exaone_moe", map[string]any{"num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "first_k_dense_replace": 2}), "SSSF", "DDXX"},
+		{"cohere2_moe", window("cohere2_moe", map[string]any{"num_experts": 8, "num_experts_per_tok": 2, "first_k_dense_replace": 1, "sliding_window_pattern": 3}), "FSSF", "DXXX"},
+		{"step3", map[string]any{"model_type": "step3_text", "num_attention_groups": 1, "head_dim": 16, "share_q_dim": 32, "moe_num_experts": 4, "moe_top_k": 1,
+			"moe_intermediate_size": 32, "share_expert_dim": 32, "moe_layers_enum": "1, 2"}, "FFFF", "DXXD"},
 		{"nemotron: per layer", map[string]any{"model_type": "nemotron-nas", "num_hidden_layers": 2, "intermediate_size": nil,
 			"block_configs": []any{
 				map[string]any{"attention": map[string]any{"no_op": true}, "ffn": map[string]any{"ffn_mult": 2.0}},
@@ -125,6 +135,24 @@ func TestRefusals(t *testing.T) {
 		{"absurd cache", map[string]any{"hidden_size": 1024, "num_attention_heads": 1 << 13, "head_dim": 1 << 15, "num_hidden_layers": 4}, "field num_key_value_heads: a token caches"},
 		{"absurd experts", map[string]any{"model_type": "mixtral", "num_local_experts": 1 << 24, "num_experts_per_tok": 1 << 24,
 			"hidden_size": 1 << 12, "intermediate_size": 1 << 12}, "parameters, more than"},
+		{"a MiniCPM-V that no one knows", map[string]any{"model_type": "minicpmv", "version": 9}, `field version: "9.0" of minicpmv is not supported`},
+		{"a thinker that is none", map[string]any{"model_type": "qwen2_5_omni", "thinker_config": 3}, "field thinker_config: expected an object, got 3"},
+		{"in a thinker", map[string]any{"thinker_config": map[string]any{"text_config": map[string]any{"model_type": "qwen2_5_omni_text", "hidden_size": -1}}}, "field thinker_config.text_config.hidden_size: -1 is outside"},
+		{"NaN", map[string]any{"num_hidden_layers": json.RawMessage(`"\u0000NaN"`)}, "field num_hidden_layers: expected an integer, got NaN"},
+		{"no block", map[string]any{"quantization_config": map[string]any{"quant_method": "fp8", "weight_block_size": []int{-128}}}, "field quantization_config.weight_block_size: expected two sizes, got [-128]"},
+		{"negative block", map[string]any{"quantization_config": map[string]any{"quant_method": "fp8", "weight_block_size": []int{-128, 128}}}, "field quantization_config.weight_block_size: expected two sizes, got [-128,128]"},
+		{"groups of nothing", map[string]any{"quantization_config": map[string]any{"quant_method": "gptq", "bits": 4, "group_size": 0}}, "field quantization_config.group_size: 0 is no size of a group"},
+		{"layer types of another family", map[string]any{"layer_types": []string{"full_attention", "sliding_attention", "full_attention", "full_attention"}}, `field layer_types: "sliding_attention" at layer 1 is not supported in llama`},
+		{"layer types that no one knows", map[string]any{"layer_types": []string{"magic", "magic", "magic", "magic"}}, `field layer_types: "magic" at layer 0 is not supported in llama`},
+		{"layer types for fewer layers", map[string]any{"layer_types": []string{"full_attention"}}, "field layer_types: has 1 entries, num_hidden_layers is 4"},
+		{"layer types for more layers", map[string]any{"layer_types": slices.Repeat([]string{"full_attention"}, 5)}, "field layer_types: has 5 entries, num_hidden_layers is 4"},
+		{"layer types of no names", map[string]any{"layer_types": []int{1, 2, 3, 4}}, "field layer_types: expected names, got 1"},
+		{"layer types as an object", map[string]any{"layer_types": map[string]any{"a": 1}}, `field layer_types: expected a list, got {"a":1}`},
+		{"scaling by nothing", map[string]any{"rope_scaling": map[string]any{"rope_type": "linear", "factor": 0}}, "field rope_scaling.factor: 0 is outside 1 to"},
+		{"scaling backwards", map[string]any{"rope_scaling": map[string]any{"rope_type": "yarn", "factor": -4}}, "field rope_scaling.factor: -4 is outside 1 to"},
+		{"absurd scaling", map[string]any{"rope_scaling": map[string]any{"rope_type": "linear", "factor": 1e30}}, "field rope_scaling.factor: 1e+30 is outside 1 to"},
+		{"absurd window", map[string]any{"rope_scaling": map[string]any{"rope_type": "linear", "factor": 1e6}}, "field rope_scaling.factor: 1e+06 makes a window of 2.05e+09 tokens"},
+		{"a window of a family without", map[string]any{"sliding_window": -1}, "field sliding_window: -1 is outside 0 to"},
 		{"nested", map[string]any{"text_config": map[string]any{"model_type": "llama", "hidden_size": -1}}, "field text_config.hidden_size: -1 is outside"},
 		{"nested and sparse", map[string]any{"text_config": map[string]any{"model_type": "qwen3"}}, "field text_config.hidden_size: is missing"},
 	} {
@@ -144,13 +172,40 @@ func TestRefusals(t *testing.T) {
 
 func TestPythonNumbers(t *testing.T) {
 	data := []byte(`{"a": [0.0, Infinity], "b": -Infinity, "c": NaN, "d": "to Infinity \" and NaN"}`)
-	want := `{"a": [0.0, null], "b": null, "c": null, "d": "to Infinity \" and NaN"}`
+	want := `{"a": [0.0, "\u0000Infinity"], "b": "\u0000-Infinity", "c": "\u0000NaN", "d": "to Infinity \" and NaN"}`
 	if diff := cmp.Diff(want, string(withoutPythonNumbers(data))); diff != "" {
 		t.Error(diff)
 	}
 	config := strings.Replace(string(testConfig(nil)), "{", `{"time_step_limit": [0.0, Infinity],`, 1)
 	if _, err := ParseModel("test", []byte(config)); err != nil {
 		t.Error(err)
+	}
+	for word, field := range map[string]string{"NaN": "num_hidden_layers", "Infinity": "hidden_size", "-Infinity": "vocab_size"} {
+		config := strings.Replace(string(testConfig(map[string]any{field: nil})), "{", `{"`+field+`": `+word+`,`, 1)
+		_, err := ParseModel("test", []byte(config))
+		if want := "field " + field + ": expected an integer, got " + word; err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	config = strings.Replace(string(testConfig(nil)), "{", `{"sliding_window": [NaN],`, 1)
+	if _, err := ParseModel("test", []byte(config)); err == nil || !strings.HasSuffix(err.Error(), "field sliding_window: expected an integer, got [NaN]") {
+		t.Error(err)
+	}
+}
+
+// TestLayerTypesThatAgree: a list that says what the family does anyway is fine.
+func TestLayerTypesThatAgree(t *testing.T) {
+	full := slices.Repeat([]string{"full_attention"}, 4)
+	sliding := slices.Repeat([]string{"sliding_attention"}, 4)
+	for name, changes := range map[string]map[string]any{
+		"full":                               {"layer_types": full},
+		"windows beyond the context":         {"layer_types": sliding, "sliding_window": 4096},
+		"layers that predict further tokens": {"layer_types": slices.Repeat([]string{"full_attention"}, 5), "num_nextn_predict_layers": 1},
+		"windows everywhere":                 {"model_type": "mistral", "layer_types": sliding, "sliding_window": 128},
+	} {
+		if _, err := ParseModel("test", testConfig(changes)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

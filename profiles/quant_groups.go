@@ -57,9 +57,7 @@ func groupEncoding(group, weights *config) Encoding {
 		e.Method, e.GroupSize = "mxfp8", 32
 	case kind == "float" && bits == 8:
 		e.Method, e.GroupSize = "fp8", 0
-		if block, ok := weights.list("block_structure"); ok && len(block) == 2 {
-			e.GroupSize, _ = integer(block[1])
-		}
+		_, e.GroupSize = blockOf(weights, "block_structure")
 	case kind == "float" && bits == 4 && (size == 32 || strings.HasPrefix(format, "mxfp4")):
 		e.Method, e.GroupSize = "mxfp4", 32
 	case kind == "float" && bits == 4:

@@ -107,19 +107,30 @@ func checkPatterns(q *config, out Quantization) {
 // fp8Encoding reads weight_block_size, which is square in all known files.
 func fp8Encoding(q *config) Encoding {
 	e := Encoding{Method: "fp8", Bits: 8}
-	if size, ok := q.list("weight_block_size"); ok && len(size) == 2 {
-		rows, _ := integer(size[0])
-		columns, whole := integer(size[1])
-		switch {
-		case !whole || columns < 1:
-			q.refuse("weight_block_size", "expected two sizes, got %s", show(size))
-		case rows == 1 && columns == 32:
-			return Encoding{Method: "mxfp8", Bits: 8, GroupSize: 32}
-		default:
-			e.GroupSize = columns
+	rows, columns := blockOf(q, "weight_block_size")
+	if rows == 1 && columns == 32 {
+		return Encoding{Method: "mxfp8", Bits: 8, GroupSize: 32}
+	}
+	e.GroupSize = columns
+	return e
+}
+
+// blockOf reads the rows and columns of the blocks that share a scale; zeros when
+// the file has none.
+func blockOf(q *config, name string) (rows, columns int) {
+	size, ok := q.list(name)
+	if !ok {
+		return 0, 0
+	}
+	if len(size) == 2 {
+		var whole bool
+		rows, _ = integer(size[0])
+		if columns, whole = integer(size[1]); whole && rows >= 1 && columns >= 1 && rows <= maxWidth && columns <= maxWidth {
+			return rows, columns
 		}
 	}
-	return e
+	q.refuse(name, "expected two sizes, got %s", show(size))
+	return 0, 0
 }
 
 // integerEncoding reads AWQ and GPTQ: AWQ has zero points unless the file says
@@ -127,8 +138,11 @@ func fp8Encoding(q *config) Encoding {
 func integerEncoding(q *config, method string) Encoding {
 	e := Encoding{Method: method}
 	e.Bits, _ = q.count(2, 8, "bits", "w_bit", "wbits")
-	e.GroupSize, _ = q.count(-1, maxWidth, "group_size", "q_group_size")
-	e.GroupSize = max(0, e.GroupSize)
+	size, ok := q.count(-1, maxWidth, "group_size", "q_group_size")
+	if ok && size == 0 {
+		q.refuse("group_size", "0 is no size of a group; -1 stands for one group per channel")
+	}
+	e.GroupSize = max(0, size)
 	if e.Bits == 0 {
 		q.refuse("bits", "is missing")
 	}

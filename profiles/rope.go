@@ -8,7 +8,7 @@ import "strings"
 // max_position_embeddings × factor. Publishers who trained with a scaling state
 // the extended window already, as do the kinds longrope and llama3, and Gemma 3.
 func extendWindow(m *Model, scaling *config) {
-	factor := scaling.number(1, "factor")
+	factor := ropeFactor(scaling)
 	reach := 0.0
 	switch {
 	case strings.HasPrefix(m.Type, "gemma3"):
@@ -22,7 +22,22 @@ func extendWindow(m *Model, scaling *config) {
 	case m.RopeScaling == "linear" || m.RopeScaling == "dynamic":
 		reach = float64(m.MaxPositions) * factor
 	}
-	if reach > float64(m.MaxPositions) && reach <= maxTokens {
+	if reach > maxTokens {
+		scaling.refuse("factor", "%g makes a window of %.3g tokens, more than %d", factor, reach, maxTokens)
+		return
+	}
+	if reach > float64(m.MaxPositions) {
 		m.TrainedPositions, m.MaxPositions = m.MaxPositions, int(reach)
 	}
+}
+
+// ropeFactor reads how far a scaling stretches positions. It is at least 1
+// (transformers, modeling_rope_utils.py); the largest published are below 1,000.
+func ropeFactor(scaling *config) float64 {
+	factor := scaling.number(1, "factor")
+	if !(factor >= 1 && factor <= 1e6) {
+		scaling.refuse("factor", "%g is outside 1 to 1,000,000", factor)
+		return 1
+	}
+	return factor
 }

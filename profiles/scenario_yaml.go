@@ -2,17 +2,17 @@ package profiles
 
 import (
 	"fmt"
-	"os"
 	"slices"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/llmctl/llmctl/internal/units"
+	"github.com/llmctl/llmctl/internal/userfile"
 )
 
 // LoadScenario reads a scenario file.
 func LoadScenario(path string) (*Scenario, error) {
-	data, err := os.ReadFile(path)
+	data, err := userfile.Read(path, userfile.YAMLLimit)
 	if err != nil {
 		return nil, fmt.Errorf("reading scenario: %w", err)
 	}
@@ -87,10 +87,13 @@ func (p Parallel) Validate() error {
 
 func (p *Price) readYAML(node *yaml.Node) error {
 	err := readMapping(node, "price", key{"usd_per_accelerator_hour", into(&p.USDPerAcceleratorHour, number)})
-	if err == nil && !(p.USDPerAcceleratorHour > 0 && p.USDPerAcceleratorHour <= 1e6) {
-		err = fmt.Errorf("usd_per_accelerator_hour %v is outside 0 to 1,000,000", p.USDPerAcceleratorHour)
+	if err != nil {
+		return err
 	}
-	return err
+	if err := CheckHourlyPrice(p.USDPerAcceleratorHour); err != nil {
+		return fmt.Errorf("usd_per_accelerator_hour %w", err)
+	}
+	return nil
 }
 
 // readSLOs reads one objective or a list of them.

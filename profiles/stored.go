@@ -14,6 +14,7 @@ import (
 // them only for speculation.
 type Stored struct {
 	Files      int   // whose headers were read; 0 when only the index is there
+	Indexed    int64 // bytes of all tensors as the index says; 0 when it does not
 	Total      int64 // bytes of all tensors, as headers or the index say
 	Parameters int64 // of the language model, by the shapes of its tensors; 0 without headers
 
@@ -43,12 +44,15 @@ func readStored(dir string, m *Model) (*Stored, error) {
 
 // classify sorts tensors by their names, which the engines' loaders go by too.
 func classify(folder *weights.Folder, m *Model) (*Stored, error) {
-	s := &Stored{Files: folder.Files, Total: folder.Total}
+	s := &Stored{Files: folder.Files, Indexed: folder.Indexed, Total: folder.Total}
 	if folder.Files == 0 {
 		return s, nil
 	}
 	s.Layers = make([]StoredLayer, len(m.Layers))
 	for _, t := range folder.Tensors {
+		if isSpeaker(t.Name) {
+			continue // engines load the part that makes text
+		}
 		layer, ok := layerOf(t.Name)
 		parameters := true
 		switch {
@@ -100,6 +104,12 @@ func layerOf(name string) (int, bool) {
 		}
 	}
 	return 0, false
+}
+
+// isSpeaker reports whether a tensor belongs to what makes speech of an omni
+// model's text.
+func isSpeaker(name string) bool {
+	return strings.HasPrefix(name, "talker.") || strings.HasPrefix(name, "token2wav.") || strings.HasPrefix(name, "code2wav.")
 }
 
 func isTower(name string) bool {

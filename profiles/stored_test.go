@@ -114,6 +114,27 @@ func TestStoredWeights(t *testing.T) {
 	}
 }
 
+// TestStoredSpeaker: what speaks is not loaded with the part that makes text.
+func TestStoredSpeaker(t *testing.T) {
+	text := map[string]any{}
+	if err := json.Unmarshal(testConfig(map[string]any{"num_hidden_layers": 1, "model_type": "qwen2_5_omni_text"}), &text); err != nil {
+		t.Fatal(err)
+	}
+	config, err := json.Marshal(map[string]any{"model_type": "qwen2_5_omni", "thinker_config": map[string]any{"model_type": "qwen2_5_omni_thinker", "text_config": text}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := LoadModel(writeFolder(t, config, bf16("thinker.model.embed_tokens.weight", 512, 64), bf16("thinker.lm_head.weight", 512, 64),
+		bf16("thinker.model.layers.0.mlp.up_proj.weight", 128, 64), bf16("thinker.audio_tower.layers.7.fc1.weight", 10, 10),
+		bf16("talker.model.layers.9.mlp.up_proj.weight", 128, 64), bf16("token2wav.x", 3)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := m.Stored; s.Embedding != 2*512*64 || s.Head != 2*512*64 || s.Layers[0].Split != 2*128*64 || s.Vision != 200 || s.Outer != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
 func TestStoredWeightsThatDoNotFit(t *testing.T) {
 	embedding := bf16("model.embed_tokens.weight", 512, 64)
 	for _, tc := range []struct {
@@ -146,7 +167,7 @@ func TestIndexAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(&Stored{Total: 1_234_567}, m.Stored); diff != "" {
+	if diff := cmp.Diff(&Stored{Indexed: 1_234_567, Total: 1_234_567}, m.Stored); diff != "" {
 		t.Error(diff)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "model.safetensors.index.json"), []byte("{"), 0o600); err != nil {

@@ -62,14 +62,29 @@ var towers = map[string]towerRule{
 	"gemma4_vision":        gemma4Tower,
 	"moonvit":              moonTower,
 	"intern_vit_6b":        internTower,
+	"glm4v":                glm4vTower,
+	"idefics3":             ideficsTower,
+	"minicpmv":             miniCPMVTower,
 }
 
 // readVision reads the tower beside the language model; nil when there is none.
 func readVision(root *config, m *Model) *Tower {
+	switch outer := root.text("", "model_type"); outer {
+	case "qwen2_5_omni_thinker", "qwen3_omni_moe_thinker", "phi4_multimodal", "aria":
+		// Beside the tower of images there is one of sound, or a projector of
+		// a kind that is not known here.
+		return &Tower{Kind: outer}
+	}
 	v := root.object("vision_config")
 	if v == nil {
 		if p := root.object("img_processor"); p != nil && m.Type == "phi3_v" {
 			return phi3Tower(m)
+		}
+		// Others state their tower elsewhere, by rules that are not here.
+		for _, name := range []string{"visual_tokenizer_config", "vit_config", "vision_encoder", "embd_layer"} {
+			if root.fields[name] != nil {
+				return &Tower{Kind: root.text(name, "model_type")}
+			}
 		}
 		return nil
 	}
@@ -102,6 +117,12 @@ func towerKind(root, v *config) string {
 		return "qwen3_vl"
 	case kind == "" && (outer == "qwen2_vl" || outer == "qwen2_5_vl"), kind == "qwen2_vl_vision", kind == "qwen2_5_vl_vision":
 		return strings.TrimSuffix(firstOf(kind, outer), "_vision")
+	case outer == "idefics3" || outer == "smolvlm":
+		return "idefics3"
+	case outer == "glm4v" || outer == "glm4v_moe" || outer == "glm46v":
+		return "glm4v"
+	case outer == "minicpmv" && strings.HasPrefix(kind, "siglip"):
+		return "minicpmv"
 	case kind == "" && v.fields["vt_hidden_size"] != nil:
 		return "moonvit"
 	case kind == "vision" && strings.HasPrefix(v.text("", "model_name"), "siglip"):
@@ -147,6 +168,8 @@ var towerDefaults = map[string]map[string]any{
 		"hidden_size": 768, "intermediate_size": 3072, "num_hidden_layers": 16,
 		"head_dim": 64, "num_attention_heads": 12, "patch_size": 16, "position_embedding_size": 10_240,
 	},
+	"glm4v":         {"hidden_size": 1536, "depth": 24, "image_size": 336, "patch_size": 14, "spatial_merge_size": 2, "temporal_patch_size": 2, "out_hidden_size": 4096, "intermediate_size": 13_696},
+	"idefics3":      {"hidden_size": 1152, "intermediate_size": 3072, "num_hidden_layers": 12, "image_size": 224, "patch_size": 32},
 	"intern_vit_6b": {"hidden_size": 3200, "intermediate_size": 12_800, "num_hidden_layers": 48, "image_size": 224, "patch_size": 14},
 }
 

@@ -195,6 +195,10 @@ func projector(root *config, h int, m *Model) int {
 		return h*out + h // one matrix and a norm
 	case "paligemma":
 		return h*out + out
+	case "cohere2_vision":
+		// Patches are joined; half of the inner width gates the other half.
+		factor, inner := root.widthOr(2, "downsample_factor"), root.widthOr(36_864, "alignment_intermediate_size")
+		return factor*factor*h*inner + inner + inner/2*out + out
 	case "mistral3":
 		// Two by two patches are merged, after a norm.
 		merge := root.widthOr(2, "spatial_merge_size")

@@ -2,10 +2,11 @@ package profiles
 
 import (
 	"fmt"
-	"os"
 	"sync"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/llmctl/llmctl/internal/userfile"
 )
 
 // WorkloadProfile is a built-in workload and the objective that goes with it.
@@ -45,7 +46,7 @@ func LoadWorkload(ref string) (*Workload, error) {
 	if !isYAML(ref) {
 		return builtinWorkload(ref)
 	}
-	data, err := os.ReadFile(ref)
+	data, err := userfile.Read(ref, userfile.YAMLLimit)
 	if err != nil {
 		return nil, fmt.Errorf("reading workload: %w", err)
 	}

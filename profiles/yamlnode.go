@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/llmctl/llmctl/internal/units"
+	"github.com/llmctl/llmctl/internal/userfile"
 )
 
 // key is one key of a YAML mapping and what reads its value.
@@ -27,11 +27,10 @@ func parseYAML(data []byte) (*yaml.Node, error) {
 		if errors.Is(err, io.EOF) {
 			return nil, nil
 		}
-		return nil, yamlError(err)
+		return nil, userfile.YAMLError(err)
 	}
-	var more yaml.Node
-	if err := decoder.Decode(&more); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("line %d: expected one document, found a second", max(1, more.Line))
+	if err := userfile.SecondDocument(decoder); err != nil {
+		return nil, err
 	}
 	if len(document.Content) != 1 {
 		return nil, nil
@@ -143,11 +142,3 @@ func plainText(s string) (string, error) { return strings.TrimSpace(s), nil }
 func number(s string) (float64, error) { return units.ParseCount(s) }
 
 func whole(s string) (int, error) { return parseWhole("value", s) }
-
-var yamlPrefix = regexp.MustCompile(`^yaml: (unmarshal errors:\s*)?`)
-
-// yamlError puts the YAML library's message on one line.
-func yamlError(err error) error {
-	text := yamlPrefix.ReplaceAllString(err.Error(), "")
-	return fmt.Errorf("decoding YAML: %s", strings.Join(strings.Fields(text), " "))
-}

@@ -15,9 +15,19 @@ func (s *situation) weightWarnings() {
 	if m.Vision != nil && m.Vision.Encoder == 0 && !shape.FromHeaders(m, s.format) {
 		s.warn("vision-tower", "the weights of %s's vision tower (%s) are not counted: its parameters do not follow from the config by a rule that is known here", m.Name, m.Vision.Kind)
 	}
+	if !m.Generates() {
+		s.warn("no-generator", "the file is of %s, which embeds or scores and makes no tokens: the plan is that of a generator of its shape; take the memory, not the times", m.Architecture)
+	}
 	if d := shape.Discrepancy(m); math.Abs(d) > 0.001 {
 		s.warn("weights-mismatch", "the tensors in the %d files have %s parameters, by the config there are %s: %+.1f%%",
 			m.Stored.Files, units.Count(m.Stored.Parameters), units.Count(shape.CountParameters(m).Total()), 100*d)
+	}
+	if m.Stored != nil && m.Stored.Files > 0 && m.Stored.Indexed > 0 {
+		// A stale index, such as one of the weights before they were quantized.
+		if d := float64(m.Stored.Indexed)/float64(m.Stored.Total) - 1; math.Abs(d) > 0.02 {
+			s.warn("weights-mismatch", "the index of the weights says %s in all, the headers of its %d files %s: %+.1f%%; the headers count",
+				units.Bytes(m.Stored.Indexed), m.Stored.Files, units.Bytes(m.Stored.Total), 100*d)
+		}
 	}
 	if m.Stored != nil && m.Stored.Files == 0 && m.Stored.Total > 0 {
 		own := shape.Weights(m, shape.FormatOf(m))

@@ -96,3 +96,25 @@ func TestWeightsFromHeaders(t *testing.T) {
 		})
 	}
 }
+
+// TestStaleIndex: an index that tells another size than the headers do.
+func TestStaleIndex(t *testing.T) {
+	for total, want := range map[string]string{
+		"1": "the index of the weights says 1 B in all, the headers of its 1 files 42.0 MiB: -100.0%", "1e15": "says 909 TiB in all", "44050432": "",
+	} {
+		dir := checkpoint(t, 2048)
+		index := `{"metadata":{"total_size":` + total + `},"weight_map":{"model.norm.weight":"model.safetensors"}}`
+		if err := os.WriteFile(filepath.Join(dir, "model.safetensors.index.json"), []byte(index), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		said := ""
+		for _, w := range mustCompute(t, scenario(func(r *Request) { r.Scenario.Model = dir })).Warnings {
+			if w.Code == "weights-mismatch" {
+				said += w.Text
+			}
+		}
+		if (want == "") != (said == "") || !strings.Contains(said, want) {
+			t.Errorf("total %s: %q, want %q", total, said, want)
+		}
+	}
+}

@@ -28,6 +28,10 @@ func warningCases(t *testing.T) map[string][2]func(*Request) {
 	if err := os.WriteFile(tower, []byte(strings.Replace(extended, "{", `{"vision_config": {"model_type": "novel_tower"}, `, 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	embeds := filepath.Join(t.TempDir(), "config.json")
+	if err := os.WriteFile(embeds, []byte(strings.Replace(extended, "Qwen2ForCausalLM", "Qwen2ForSequenceClassification", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	right, wrong := checkpoint(t, 2048), checkpoint(t, 4096)
 	april := time.Date(2026, 4, 4, 0, 0, 0, 0, time.UTC)
 	return map[string][2]func(*Request){
@@ -59,6 +63,10 @@ func warningCases(t *testing.T) map[string][2]func(*Request) {
 		},
 		"weights-mismatch": {
 			func(r *Request) { r.Scenario.Model = wrong },
+			func(r *Request) { r.Scenario.Model = right },
+		},
+		"no-generator": {
+			func(r *Request) { r.Scenario.Model = embeds },
 			func(r *Request) { r.Scenario.Model = right },
 		},
 		"block-size": {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/llmctl/llmctl/internal/iostreams"
+	"github.com/llmctl/llmctl/internal/userfile"
 	"github.com/llmctl/llmctl/sizing/cost"
 	"github.com/llmctl/llmctl/sizing/fit"
 )
@@ -17,7 +18,7 @@ func readCalibration(file string) ([]cost.Entry, error) {
 	if file == "" {
 		return nil, nil
 	}
-	data, err := os.ReadFile(file)
+	data, err := userfile.Read(file, userfile.YAMLLimit)
 	if err != nil {
 		return nil, fmt.Errorf("--calibration: %w", err)
 	}
@@ -58,7 +59,7 @@ func readRows(s *iostreams.IO, path string) ([]fit.Row, error) {
 		row, err := runRow(s, path)
 		return []fit.Row{row}, err
 	}
-	f, err := os.Open(path)
+	f, err := userfile.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +100,7 @@ func runRow(s *iostreams.IO, path string) (fit.Row, error) {
 	var sc runScenario
 	if len(report.Scenario) > 0 {
 		if err := json.Unmarshal(report.Scenario, &sc); err != nil {
-			return fit.Row{}, fmt.Errorf("reading the scenario of %s: %w", path, err)
+			return fit.Row{}, fmt.Errorf("reading the scenario of %s: %w", path, userfile.JSONError(err))
 		}
 	}
 	in, out := report.InputLength, report.OutputLength

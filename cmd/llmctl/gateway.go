@@ -3,13 +3,13 @@ package main
 import (
 	"fmt"
 	"log/slog"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/llmctl/llmctl/gateway"
 	"github.com/llmctl/llmctl/internal/iostreams"
+	"github.com/llmctl/llmctl/internal/userfile"
 )
 
 func newGateway(s *iostreams.IO) *cobra.Command {
@@ -33,7 +33,7 @@ docs/gateway.md explains the configuration.`,
 			if path == "" {
 				return usagef("--config is missing, expected a file such as examples/gateway.yaml")
 			}
-			data, err := os.ReadFile(path)
+			data, err := userfile.Read(path, userfile.YAMLLimit)
 			if err != nil {
 				return usagef("reading the configuration: %w", err)
 			}

@@ -131,8 +131,11 @@ func parsePositive(v string, to *int) error {
 
 func parseMoney(v string, to *float64) error {
 	usd, err := strconv.ParseFloat(v, 64)
-	if err != nil || !(usd > 0 && usd <= 1e6) {
+	if err != nil || !(usd > 0) {
 		return fmt.Errorf("%q is not a price in dollars above 0; without a price, the list price is taken", v)
+	}
+	if err := profiles.CheckHourlyPrice(usd); err != nil {
+		return err
 	}
 	*to = usd
 	return nil

@@ -5,15 +5,14 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"go.yaml.in/yaml/v3"
 
+	"github.com/llmctl/llmctl/internal/userfile"
 	"github.com/llmctl/llmctl/profiles"
 )
 
@@ -83,7 +82,7 @@ func userConfig(root *cobra.Command, env func(string) string) (map[string]string
 		dir = filepath.Join(home, ".config")
 	}
 	path := filepath.Join(dir, "llmctl", "config.yaml")
-	data, err := os.ReadFile(path)
+	data, err := userfile.Read(path, userfile.YAMLLimit)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -91,7 +90,7 @@ func userConfig(root *cobra.Command, env func(string) string) (map[string]string
 		return nil, fmt.Errorf("reading the user configuration: %w", err)
 	}
 	values := map[string]string{}
-	if err := yaml.Unmarshal(data, &values); err != nil {
+	if err := userfile.DecodeYAML(data, &values); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", path, err)
 	}
 	known := allFlags(root)

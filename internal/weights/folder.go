@@ -7,6 +7,9 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strconv"
+
+	"github.com/llmctl/llmctl/internal/userfile"
 )
 
 // indexFile lists which file of a sharded checkpoint holds which tensor.
@@ -16,13 +19,14 @@ const indexFile = "model.safetensors.index.json"
 type Folder struct {
 	Tensors []Tensor // of all files; empty when only the index is there
 	Files   int      // whose headers were read
+	Indexed int64    // bytes of all tensors by the index; 0 when it does not say
 	Total   int64    // bytes of all tensors, from the headers or else from the index; 0 when unknown
 }
 
 // index is model.safetensors.index.json.
 type index struct {
 	Metadata struct {
-		TotalSize json.Number `json:"total_size"`
+		TotalSize json.RawMessage `json:"total_size"`
 	} `json:"metadata"`
 	WeightMap map[string]string `json:"weight_map"`
 }
@@ -49,7 +53,7 @@ func ReadFolder(dir fs.FS) (*Folder, error) {
 		}
 		switch {
 		case present == 0:
-			return &Folder{Total: idx.total()}, nil
+			return &Folder{Indexed: idx.total(), Total: idx.total()}, nil
 		case present < len(named):
 			return nil, fmt.Errorf("%d of the %d files that %s names are missing", len(named)-present, len(named), indexFile)
 		}
@@ -59,6 +63,9 @@ func ReadFolder(dir fs.FS) (*Folder, error) {
 		return nil, nil
 	}
 	folder := &Folder{Files: len(files)}
+	if idx != nil {
+		folder.Indexed = idx.total()
+	}
 	seen := map[string]string{}
 	for _, name := range files {
 		tensors, err := readFile(dir, name)
@@ -73,21 +80,20 @@ func ReadFolder(dir fs.FS) (*Folder, error) {
 			folder.Total += t.Bytes
 		}
 		folder.Tensors = append(folder.Tensors, tensors...)
+		if len(folder.Tensors) > maxTensors {
+			return nil, fmt.Errorf("the files hold more than %d tensors", maxTensors)
+		}
 	}
 	return folder, nil
 }
 
 func readFile(dir fs.FS, name string) ([]Tensor, error) {
-	f, err := dir.Open(name)
+	f, size, err := userfile.OpenFS(dir, name)
 	if err != nil {
 		return nil, fmt.Errorf("opening weights: %w", err)
 	}
 	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("reading weights: %w", err)
-	}
-	tensors, err := ReadHeader(f, info.Size())
+	tensors, err := ReadHeader(f, size)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", name, err)
 	}
@@ -96,7 +102,7 @@ func readFile(dir fs.FS, name string) ([]Tensor, error) {
 
 // readIndex reads the index; nil when there is none.
 func readIndex(dir fs.FS) (*index, error) {
-	data, err := fs.ReadFile(dir, indexFile)
+	data, err := userfile.ReadFS(dir, indexFile, userfile.IndexLimit)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -113,7 +119,7 @@ func readIndex(dir fs.FS) (*index, error) {
 func parseIndex(data []byte) (*index, error) {
 	var idx index
 	if err := json.Unmarshal(data, &idx); err != nil {
-		return nil, fmt.Errorf("decoding: %w", err)
+		return nil, userfile.JSONError(err)
 	}
 	if len(idx.WeightMap) == 0 {
 		return nil, fmt.Errorf("weight_map is empty")
@@ -124,16 +130,16 @@ func parseIndex(data []byte) (*index, error) {
 			return nil, fmt.Errorf("tensor %.100q is in %.100q, expected a *.safetensors file of the folder", tensor, file)
 		}
 	}
-	if n := idx.Metadata.TotalSize; n != "" && idx.total() == 0 {
-		return nil, fmt.Errorf("total_size %.40q is no size", n)
+	if n := idx.Metadata.TotalSize; len(n) > 0 && string(n) != "null" && idx.total() == 0 {
+		return nil, fmt.Errorf("metadata.total_size: %.40s is no size in bytes", n)
 	}
 	return &idx, nil
 }
 
 // total is metadata.total_size; some writers put a fraction on it.
 func (idx *index) total() int64 {
-	f, err := idx.Metadata.TotalSize.Float64()
-	if err != nil || f < 1 || f > 1e16 {
+	f, err := strconv.ParseFloat(string(idx.Metadata.TotalSize), 64)
+	if err != nil || !(f >= 1 && f <= 1e16) {
 		return 0
 	}
 	return int64(f)

@@ -1,13 +1,16 @@
 package weights
 
 import (
+	"cmp"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/llmctl/llmctl/internal/jsonscan"
 )
 
 // Tensor is one tensor as a header describes it.
@@ -62,47 +65,35 @@ func ReadHeader(r io.Reader, size int64) ([]Tensor, error) {
 	return parseHeader(text, size-8-int64(length))
 }
 
+// maxTensors bounds a model. The most that is published is some 210,000 tensors:
+// three for each of the three matrices of 384 experts in 60 layers.
+const maxTensors = 500_000
+
 // entry is one tensor in the JSON.
 type entry struct {
-	DType   string   `json:"dtype"`
-	Shape   []int64  `json:"shape"`
-	Offsets [2]int64 `json:"data_offsets"`
+	DType   string
+	Shape   []int64
+	Offsets [2]int64
+}
+
+// placed is a tensor and where its data is.
+type placed struct {
+	Tensor
+	begin, end int64
 }
 
 // parseHeader reads the JSON of a header before data bytes of data.
 func parseHeader(text []byte, data int64) ([]Tensor, error) {
-	var entries map[string]json.RawMessage
-	if err := json.Unmarshal(text, &entries); err != nil {
-		return nil, fmt.Errorf("decoding header: %w", err)
-	}
-	type placed struct {
-		Tensor
-		begin, end int64
-	}
-	all := make([]placed, 0, len(entries))
-	for name, raw := range entries {
-		if name == "__metadata__" {
-			continue
-		}
-		var e entry
-		if err := json.Unmarshal(raw, &e); err != nil {
-			return nil, fmt.Errorf("decoding tensor %.100q: %w", name, err)
-		}
-		bytes, err := e.bytes()
-		if err != nil {
-			return nil, fmt.Errorf("tensor %.100q: %w", name, err)
-		}
-		if e.Offsets[0] < 0 || e.Offsets[1] < e.Offsets[0] || e.Offsets[1]-e.Offsets[0] != bytes {
-			return nil, fmt.Errorf("tensor %.100q: offsets %d to %d do not hold its %d bytes", name, e.Offsets[0], e.Offsets[1], bytes)
-		}
-		all = append(all, placed{Tensor{name, e.DType, e.Shape, bytes}, e.Offsets[0], e.Offsets[1]})
+	all, err := readEntries(text)
+	if err != nil {
+		return nil, err
 	}
 	slices.SortFunc(all, func(a, b placed) int {
 		if a.begin != b.begin {
-			return int(math.Copysign(1, float64(a.begin-b.begin)))
+			return cmp.Compare(a.begin, b.begin)
 		}
 		if a.end != b.end {
-			return int(math.Copysign(1, float64(a.end-b.end)))
+			return cmp.Compare(a.end, b.end)
 		}
 		return strings.Compare(a.Name, b.Name)
 	})
@@ -118,6 +109,81 @@ func parseHeader(text []byte, data int64) ([]Tensor, error) {
 		return nil, fmt.Errorf("tensors end at %d of %d bytes of data", at, data)
 	}
 	return tensors, nil
+}
+
+// readEntries reads the object with an entry for each tensor.
+func readEntries(text []byte) ([]placed, error) {
+	scan := jsonscan.New(text)
+	var all []placed
+	scan.Object()
+	for key, ok := scan.Key(); ok; key, ok = scan.Key() {
+		if string(key) == "__metadata__" {
+			scan.Skip()
+			continue
+		}
+		name := string(key)
+		e := readEntry(&scan)
+		if err := scan.Err(); err != nil {
+			return nil, fmt.Errorf("decoding tensor %.100q: %w", name, err)
+		}
+		bytes, err := e.bytes()
+		if err != nil {
+			return nil, fmt.Errorf("tensor %.100q: %w", name, err)
+		}
+		if e.Offsets[0] < 0 || e.Offsets[1] < e.Offsets[0] || e.Offsets[1]-e.Offsets[0] != bytes {
+			return nil, fmt.Errorf("tensor %.100q: offsets %d to %d do not hold its %d bytes", name, e.Offsets[0], e.Offsets[1], bytes)
+		}
+		if len(all) == maxTensors {
+			return nil, fmt.Errorf("more than %d tensors", maxTensors)
+		}
+		all = append(all, placed{Tensor{name, e.DType, e.Shape, bytes}, e.Offsets[0], e.Offsets[1]})
+	}
+	scan.End()
+	if err := scan.Err(); err != nil {
+		return nil, fmt.Errorf("decoding header: %w", err)
+	}
+	return all, nil
+}
+
+// readEntry reads one entry. A mistake stays with the scanner.
+func readEntry(scan *jsonscan.Scanner) (e entry) {
+	e.Shape = []int64{}
+	scan.Object()
+	for key, ok := scan.Key(); ok; key, ok = scan.Key() {
+		switch string(key) {
+		case "dtype":
+			e.DType = string(scan.String())
+		case "shape":
+			scan.Array()
+			for scan.Element() {
+				e.Shape = append(e.Shape, whole(scan))
+			}
+		case "data_offsets":
+			n := 0
+			scan.Array()
+			for ; scan.Element(); n++ {
+				if offset := whole(scan); n < len(e.Offsets) {
+					e.Offsets[n] = offset
+				}
+			}
+			if n != len(e.Offsets) {
+				scan.Fail(fmt.Errorf("data_offsets has %d numbers, expected 2", n))
+			}
+		default:
+			scan.Skip()
+		}
+	}
+	return e
+}
+
+// whole reads a whole number.
+func whole(scan *jsonscan.Scanner) int64 {
+	text := scan.Number()
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	if err != nil {
+		scan.Fail(fmt.Errorf("%.40q is no whole number", text))
+	}
+	return n
 }
 
 // bytes is the size that type and shape give.

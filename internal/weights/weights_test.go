@@ -111,6 +111,9 @@ func TestReadFolder(t *testing.T) {
 				}
 				return
 			}
+			if _, ok := tc.dir[indexFile]; ok && got.Indexed != tc.total {
+				t.Errorf("the index says %d, want %d", got.Indexed, tc.total)
+			}
 			var names []string
 			total := int64(0)
 			if got != nil {
@@ -153,4 +156,44 @@ func FuzzParseIndex(f *testing.F) {
 			t.Fatalf("accepted %+v", idx)
 		}
 	})
+}
+
+// TestWordsOfErrors: what is said of a damaged file is in terms of the file.
+func TestWordsOfErrors(t *testing.T) {
+	for header, want := range map[string]string{
+		`{"a":3}`:                    `decoding tensor "a": unexpected '3' at byte 5, expected '{'`,
+		`{"a":{"shape":[1.5]}}`:      `decoding tensor "a": "1.5" is no whole number`,
+		`{"a":{"shape":"x"}}`:        `decoding tensor "a": unexpected '"' at byte 14, expected '['`,
+		`{"a":{"data_offsets":[1]}}`: `decoding tensor "a": data_offsets has 1 numbers, expected 2`,
+		`{"a":{"dtype":7}}`:          `decoding tensor "a": unexpected '7' at byte 14, expected a string`,
+		`[]`:                         `decoding header: unexpected '[' at byte 0, expected '{'`,
+	} {
+		data := file(header, 0)
+		if _, err := ReadHeader(bytes.NewReader(data), int64(len(data))); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", header, err, want)
+		}
+	}
+	for index, want := range map[string]string{
+		`[]`:                     "decoding JSON: expected an object, got a list",
+		`{"weight_map":[]}`:      "decoding JSON: weight_map: expected an object, got a list",
+		`{"weight_map":{"a":1}}`: "decoding JSON: weight_map: expected text, got a number",
+		`{"metadata":7}`:         "decoding JSON: metadata: expected an object, got a number",
+		`{"metadata":{"total_size":"x"},"weight_map":{"a":"1.safetensors"}}`:  `metadata.total_size: "x" is no size in bytes`,
+		`{"metadata":{"total_size":1e17},"weight_map":{"a":"1.safetensors"}}`: "metadata.total_size: 1e17 is no size in bytes",
+	} {
+		if _, err := parseIndex([]byte(index)); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", index, err, want)
+		}
+	}
+}
+
+func TestIndexIsNoFile(t *testing.T) {
+	dir := fstest.MapFS{indexFile + "/a": {}}
+	if _, err := ReadFolder(dir); err == nil || !strings.Contains(err.Error(), indexFile+" is no regular file but a folder") {
+		t.Error(err)
+	}
+	dir = fstest.MapFS{"1.safetensors/a": {}}
+	if _, err := ReadFolder(dir); err == nil || !strings.Contains(err.Error(), "1.safetensors is no regular file but a folder") {
+		t.Error(err)
+	}
 }

@@ -1,14 +1,12 @@
 package cost
 
 import (
-	"bytes"
 	_ "embed"
 	"fmt"
 	"strings"
 	"sync"
 
-	"go.yaml.in/yaml/v3"
-
+	"github.com/llmctl/llmctl/internal/userfile"
 	"github.com/llmctl/llmctl/profiles"
 )
 
@@ -45,9 +43,7 @@ func Table() []Entry { return constantsTable() }
 // ParseTable reads a list of entries in YAML.
 func ParseTable(data []byte) ([]Entry, error) {
 	var table []Entry
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	decoder.KnownFields(true)
-	if err := decoder.Decode(&table); err != nil {
+	if err := userfile.DecodeYAML(data, &table); err != nil {
 		return nil, err
 	}
 	return table, nil

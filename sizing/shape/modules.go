@@ -102,6 +102,7 @@ func softmaxModules(list []module, m *profiles.Model, a profiles.Attention) []mo
 	if a.InputWidth > 0 {
 		from = int64(a.InputWidth)
 	}
+	input := from
 	if m.AttentionBias {
 		other += query + keys + values
 	}
@@ -124,13 +125,26 @@ func softmaxModules(list []module, m *profiles.Model, a profiles.Attention) []mo
 		gate = query
 	}
 	gate += int64(a.HeadGate) * heads
+	if rank := int64(a.QueryRank); rank > 0 && a.IndexDim == 0 {
+		// Step3's query goes through a narrower space that every rank holds.
+		list = append(list, module{name: "self_attn.q_proj", spread: copied, parameters: from * rank}, small(rank))
+		from = rank
+	}
 	list = append(list,
-		module{name: "self_attn.q_proj", parameters: from * (query + gate)},
-		module{name: "self_attn.k_proj", spread: byKV, parameters: from * keys, heads: a.KVHeads},
-		module{name: "self_attn.v_proj", spread: byKV, parameters: from * values, heads: a.KVHeads},
+		module{name: queryName(a), parameters: from * (query + gate)},
+		module{name: "self_attn.k_proj", spread: byKV, parameters: input * keys, heads: a.KVHeads},
+		module{name: "self_attn.v_proj", spread: byKV, parameters: input * values, heads: a.KVHeads},
 		module{name: "self_attn.o_proj", parameters: heads * value * h},
 		small(other+int64(a.Small)))
 	return indexModules(list, h, a)
+}
+
+// queryName is the projection to the heads' queries.
+func queryName(a profiles.Attention) string {
+	if a.QueryRank > 0 && a.IndexDim == 0 {
+		return "self_attn.wq"
+	}
+	return "self_attn.q_proj"
 }
 
 // indexModules is the index of sparse attention: queries from the compressed
