@@ -45,11 +45,25 @@ func writeCalibrated(b *strings.Builder, c fit.Calibration) {
 	b.WriteString("\n")
 	t = Table{Indent: 2, Header: []string{"constant", "built-in", "now", "known from points", ""}, Right: []bool{false, true, true, true}}
 	for _, term := range c.Terms {
-		verdict := "mostly as built in"
-		if term.Determined {
-			verdict = "determined"
-		}
-		t.Rows = append(t.Rows, []string{term.Name, fmt.Sprintf("%.3g", term.Prior), fmt.Sprintf("%.3g", term.Fitted), fmt.Sprintf("%.0f%%", term.Known*100), verdict})
+		t.Rows = append(t.Rows, []string{term.Name, fmt.Sprintf("%.3g", term.Prior), fmt.Sprintf("%.3g", term.Fitted), fmt.Sprintf("%.0f%%", term.Known*100), termVerdict(term)})
 	}
 	writeTable(b, t)
+	for _, term := range c.Terms {
+		if term.FasterThanLimit() {
+			paragraph(b, "  ", fmt.Sprintf("%s %.3g is below 1: the points are faster than the accelerator's rates allow. Are accelerator, weight format, lengths and units those of the measurement?", term.Name, term.Fitted))
+		}
+	}
+}
+
+// termVerdict says whether the points determined a constant, and whether it moved.
+func termVerdict(t fit.Term) string {
+	switch {
+	case t.Determined && t.Moved():
+		return "determined"
+	case t.Determined:
+		return "determined, as built in"
+	case t.Moved():
+		return "moved, but not determined alone"
+	}
+	return "as built in"
 }

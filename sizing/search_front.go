@@ -176,7 +176,7 @@ func (f *Search) planInFull(ctx context.Context, x *explorer, options []Option) 
 // warnings that make it look better or worse than others.
 func (f *Search) learn(o *Option) {
 	for _, w := range o.plan.Warnings {
-		if (w.Code == "unknown-link" || w.Code == "slow-link") && !slices.Contains(f.Warnings, w) {
+		if (w.Code == "unknown-link" || w.Code == "slow-link" || w.Code == "calibration-unused" || w.Code == "window" || w.Code == "attainment") && !slices.Contains(f.Warnings, w) {
 			f.Warnings = append(f.Warnings, w)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/llmctl/llmctl/internal/atomicfile"
 	"github.com/llmctl/llmctl/internal/iostreams"
 	"github.com/llmctl/llmctl/sizing/accuracy"
 )
@@ -42,7 +43,7 @@ func compare(s *iostreams.IO, dir, page string) error {
 	if err := accuracy.Print(s.Out, checks); err != nil || page == "" {
 		return err
 	}
-	if err := os.WriteFile(page, []byte(accuracy.Markdown(checks)), 0o644); err != nil {
+	if err := atomicfile.Write(page, []byte(accuracy.Markdown(checks))); err != nil {
 		return fmt.Errorf("writing the page: %w", err)
 	}
 	return nil

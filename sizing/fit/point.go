@@ -19,6 +19,8 @@ type Point struct {
 	Rate   float64 // requests per second that were answered; 0 in a closed loop
 	TPOT   float64 // seconds, measured
 	TTFT   float64 // seconds, measured; 0 when it was not
+
+	count int // how many measurements this is the median of; 0 is one
 }
 
 // predict is the mean time per output token under constants, in seconds. An open
