@@ -27,6 +27,7 @@ func Compute(r Request) (*Plan, error) {
 	s.fitLength(&p.Memory, l)
 	p.Memory.fill(s, l)
 	p.Memory.fillRange(s, l)
+	s.warnOfWindow()
 	m := s.warmMix(p.Memory, l)
 	s.inputs.InputTokens, s.inputs.OutputTokens, s.inputs.PrefixHitRate = tidy(m.input), tidy(m.output), tidy(m.hitRate())
 	p.Memory.MixSequences = mixSequences(p.Memory, l, m) * float64(s.inputs.DataParallel)
@@ -200,5 +201,10 @@ func performance(r replica, l load, maxRate float64, bound string) *Performance 
 	}
 }
 
-// tidy drops the digits that are rounding alone.
-func tidy(v float64) float64 { return math.Round(v*1e6) / 1e6 }
+// tidy drops the digits that are rounding alone. What is nothing is 0, not −0.
+func tidy(v float64) float64 {
+	if v = math.Round(v*1e6) / 1e6; v == 0 {
+		return 0
+	}
+	return v
+}
