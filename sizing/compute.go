@@ -33,6 +33,9 @@ func Compute(r Request) (*Plan, error) {
 	p.Memory.MixSequences = mixSequences(p.Memory, l, m) * float64(s.inputs.DataParallel)
 	p.Model = s.modelFacts()
 	p.Reasons = s.memoryReasons(p.Memory, l, m)
+	if share := beyond(s.workload, float64(s.inputs.MaxModelLen)); len(p.Reasons) == 0 && !s.lenGiven && share > mostBeyond {
+		p.Reasons = append(p.Reasons, fmt.Sprintf("the KV cache holds no request of more than %s, and %.0f%% of the workload's are longer", plural(s.inputs.MaxModelLen, "token"), share*100))
+	}
 	if len(p.Reasons) == 0 {
 		s.plan(p, l, m)
 	}
