@@ -32,7 +32,7 @@ test: ## run every test that needs Go alone, and no minutes
 	$(GO) test ./...
 
 .PHONY: accuracy
-accuracy: ## compare plans with published figures; DATA=DIR takes other files, else docs/accuracy.md is rewritten
+accuracy: ## compare plans with published figures, fail where a bar is not held; DATA=DIR takes other files, else docs/accuracy.md is rewritten
 	$(GO) run ./cmd/accuracy $(if $(DATA),-data $(DATA),-write docs/accuracy.md)
 
 .PHONY: constants

@@ -51,18 +51,31 @@ func writeCalibrated(b *strings.Builder, c fit.Calibration) {
 	kept := false
 	t = Table{Indent: 2, Header: []string{"constant", "built-in", "now", "known from points", ""}, Right: []bool{false, true, true, true}}
 	for _, term := range c.Terms {
-		verdict := "mostly as built in"
-		switch {
-		case term.Kept:
-			verdict = "as built in: only prompts tell"
-			kept = true
-		case term.Determined:
-			verdict = "determined"
-		}
-		t.Rows = append(t.Rows, []string{term.Name, fmt.Sprintf("%.3g", term.Prior), fmt.Sprintf("%.3g", term.Fitted), fmt.Sprintf("%.0f%%", term.Known*100), verdict})
+		kept = kept || term.Kept
+		t.Rows = append(t.Rows, []string{term.Name, fmt.Sprintf("%.3g", term.Prior), fmt.Sprintf("%.3g", term.Fitted), fmt.Sprintf("%.0f%%", term.Known*100), termVerdict(term)})
 	}
 	writeTable(b, t)
 	if kept {
 		paragraph(b, "  ", "What only prompts cost was not fitted to times per token: give ttft_ms, or points whose uncached prompts differ four times in length.")
 	}
+	for _, term := range c.Terms {
+		if term.FasterThanLimit() {
+			paragraph(b, "  ", fmt.Sprintf("%s %.3g is below 1: the points are faster than the accelerator's rates allow. Are accelerator, weight format, lengths and units those of the measurement?", term.Name, term.Fitted))
+		}
+	}
+}
+
+// termVerdict says whether the points determined a constant, and whether it moved.
+func termVerdict(t fit.Term) string {
+	switch {
+	case t.Kept:
+		return "as built in: only prompts tell"
+	case t.Determined && t.Moved():
+		return "determined"
+	case t.Determined:
+		return "determined, as built in"
+	case t.Moved():
+		return "moved, but not determined alone"
+	}
+	return "as built in"
 }

@@ -134,9 +134,18 @@ func writeMemory(b *strings.Builder, p *sizing.Plan) {
 	row("KV of one request", p.Model.KVBytesOfLongestRequest, fmt.Sprintf("of %s tokens, the longest", units.Count(int64(in.MaxModelLen))))
 	writeTable(b, t)
 	if m.KVCacheBlocks > 0 {
-		paragraph(b, "  ", fmt.Sprintf("At once: %s requests of the longest kind, or %s of the workload on average (%s tokens in, %s out, %.0f%% prefix hits).",
-			units.Number(m.MaxConcurrency), units.Number(m.MixSequences), units.Number(in.InputTokens), units.Number(in.OutputTokens), in.PrefixHitRate*100))
+		paragraph(b, "  ", fmt.Sprintf("At once: %s of the longest kind, or %s of the workload on average (%s in, %s out, %.0f%% prefix hits).",
+			howMany(m.MaxConcurrency, "request"), units.Number(m.MixSequences), howMany(in.InputTokens, "token"), units.Number(in.OutputTokens), in.PrefixHitRate*100))
 	}
+}
+
+// howMany is a number of things, one of which has no s.
+func howMany(v float64, thing string) string {
+	text := units.Number(v)
+	if text == "1" {
+		return text + " " + thing
+	}
+	return text + " " + thing + "s"
 }
 
 // writeRange writes what the pool may be instead, where that matters.

@@ -28,11 +28,15 @@ func Compute(r Request) (*Plan, error) {
 	s.fitLength(&p.Memory, l)
 	p.Memory.fill(s, l)
 	p.Memory.fillRange(s, l)
+	s.warnOfWindow()
 	m := s.warmMix(p.Memory, l)
 	s.inputs.InputTokens, s.inputs.OutputTokens, s.inputs.PrefixHitRate = tidy(m.input), tidy(m.output), tidy(m.hitRate())
 	p.Memory.MixSequences = mixSequences(p.Memory, l, m) * float64(s.inputs.DataParallel)
 	p.Model = s.modelFacts()
 	p.Reasons = s.memoryReasons(p.Memory, l, m)
+	if share := beyond(s.workload, float64(s.inputs.MaxModelLen)); len(p.Reasons) == 0 && !s.lenGiven && share > mostBeyond {
+		p.Reasons = append(p.Reasons, fmt.Sprintf("the KV cache holds no request of more than %s, and %.0f%% of the workload's are longer", plural(s.inputs.MaxModelLen, "token"), share*100))
+	}
 	if len(p.Reasons) == 0 {
 		s.plan(p, l, m)
 	}
@@ -182,5 +186,10 @@ func performance(r replica, l load, maxRate float64, bound string) *Performance 
 	}
 }
 
-// tidy drops the digits that are rounding alone.
-func tidy(v float64) float64 { return math.Round(v*1e6) / 1e6 }
+// tidy drops the digits that are rounding alone. What is nothing is 0, not −0.
+func tidy(v float64) float64 {
+	if v = math.Round(v*1e6) / 1e6; v == 0 {
+		return 0
+	}
+	return v
+}

@@ -2,6 +2,8 @@ package sizing
 
 import (
 	"fmt"
+	"math"
+	"strconv"
 
 	"github.com/llmctl/llmctl/profiles"
 )
@@ -16,6 +18,22 @@ func TokenCost(usdPerHour, tokensPerS float64) float64 {
 		return 0
 	}
 	return usdPerHour / (tokensPerS * 3600) * 1e6
+}
+
+// exact drops the digits of a sum of money that are rounding alone: those after the
+// fourteenth.
+func exact(usd float64) float64 {
+	v, _ := strconv.ParseFloat(strconv.FormatFloat(usd, 'g', 14, 64), 64) // of its own text
+	return v
+}
+
+// saved is what one sum is more than another, 0 when they differ by rounding alone.
+func saved(usd, instead float64) float64 {
+	d := usd - instead
+	if math.Abs(d) <= 1e-9*max(usd, instead) {
+		return 0
+	}
+	return exact(d)
 }
 
 // TokenPrices are the whole bill divided by one kind of tokens, in dollars per
@@ -45,8 +63,8 @@ func (l load) fleet(in Inputs, m mix, maxRate float64) *Fleet {
 
 // price fills in what the fleet costs at its load, all 0 without a price.
 func (f *Fleet) price(usdPerAcceleratorHour float64, m mix) {
-	f.USDPerHour = float64(f.Accelerators) * usdPerAcceleratorHour
-	f.USDPerMonth = f.USDPerHour * HoursPerMonth
+	f.USDPerHour = exact(float64(f.Accelerators) * usdPerAcceleratorHour)
+	f.USDPerMonth = exact(f.USDPerHour * HoursPerMonth)
 	f.TokenPrices = tokenPrices(f.USDPerHour, f.RPS, m)
 	f.USDPerRequest = f.USDPerHour / (f.RPS * 3600)
 }

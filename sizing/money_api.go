@@ -42,8 +42,8 @@ func (s *situation) compareAPI(p *Plan, l load, m mix) *API {
 	if p.Day != nil {
 		rate = p.Day.MeanRPS
 	}
-	a.USDPerHour = a.USDPerRequest * rate * 3600
-	a.USDPerMonth = a.USDPerHour * HoursPerMonth
+	a.USDPerHour = exact(a.USDPerRequest * rate * 3600)
+	a.USDPerMonth = exact(a.USDPerRequest * rate * 3600 * HoursPerMonth)
 	if f.USDPerHour == 0 {
 		return a
 	}
@@ -71,9 +71,10 @@ func cheapestBurst(p *Plan, a *API, perReplica float64) *Burst {
 			*best = Burst{Replicas: n, BaseRPS: float64(n) * perReplica, APIShare: overflow / d.RequestsPerDay, USDPerDay: cost}
 		}
 	}
-	best.USDPerMonth = best.USDPerDay / 24 * HoursPerMonth
-	best.SavedSelf = f.USDPerMonth - best.USDPerMonth
-	best.SavedAPI = a.USDPerMonth - best.USDPerMonth
+	best.USDPerMonth = exact(best.USDPerDay / 24 * HoursPerMonth)
+	best.USDPerDay = exact(best.USDPerDay)
+	best.SavedSelf = saved(f.USDPerMonth, best.USDPerMonth)
+	best.SavedAPI = saved(a.USDPerMonth, best.USDPerMonth)
 	return best
 }
 

@@ -35,8 +35,8 @@ type DayCost struct {
 // dayCost spreads the bill of a day over its tokens.
 func dayCost(usdPerDay, meanRPS float64, m mix) DayCost {
 	return DayCost{
-		USDPerDay:   usdPerDay,
-		USDPerMonth: usdPerDay / 24 * HoursPerMonth,
+		USDPerDay:   exact(usdPerDay),
+		USDPerMonth: exact(usdPerDay / 24 * HoursPerMonth),
 		TokenPrices: tokenPrices(usdPerDay/24, meanRPS, m),
 	}
 }

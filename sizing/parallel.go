@@ -104,7 +104,7 @@ func widestExperts(m *profiles.Model) (experts, width int) {
 // validDegrees names the powers of two that would do.
 func validDegrees(m *profiles.Model) string {
 	text := ""
-	for _, t := range []int{1, 2, 4, 8, 16} {
+	for _, t := range []int{1, 2, 4, 8, 16, 32, 64} {
 		if len(indivisible(m, t)) == 0 {
 			text += fmt.Sprintf(", %d", t)
 		}

@@ -5,7 +5,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/llmctl/llmctl/internal/units"
 	"github.com/llmctl/llmctl/profiles"
 	"github.com/llmctl/llmctl/sizing/cost"
 	"github.com/llmctl/llmctl/sizing/shape"
@@ -101,7 +100,7 @@ func resolveWith(r Request, weighed *weighings) (*situation, error) {
 	}
 	s := &situation{calibration: r.Calibration, weighed: weighed}
 	for _, step := range []func(Request) error{
-		s.resolveHardware, s.resolveRates, s.resolveParallel, s.resolveFormats, s.resolvePrefixCaching, s.resolveWeights, s.resolveLimits, s.resolveWorkload, s.resolveReplicas, s.resolvePools, s.resolveSLO, s.resolvePrice, s.resolveMoney,
+		s.resolveHardware, s.resolveRates, s.resolveParallel, s.resolveFormats, s.resolvePrefixCaching, s.resolveWeights, s.resolveCalibration, s.resolveLimits, s.resolveWorkload, s.resolveReplicas, s.resolvePools, s.resolveSLO, s.resolvePrice, s.resolveMoney,
 	} {
 		if err := step(r); err != nil {
 			return nil, err
@@ -188,19 +187,19 @@ func (s *situation) resolveLimits(r Request) error {
 	}
 	for _, f := range []struct {
 		flag               string
-		value, limit       int
+		value, low, limit  int
 		fallback           int
 		target             *int
 		name               string
 		silentWhenFallback bool
 	}{
-		{"--block-size", r.BlockSize, 1 << 20, s.engine.BlockSize, &in.BlockSize, "block size", false},
-		{"--max-num-seqs", r.MaxNumSeqs, 1 << 20, defaults.MaxSeqs, &in.MaxNumSeqs, "max_num_seqs", false},
-		{"--max-num-batched-tokens", r.MaxNumBatchedTokens, 1 << 24, defaults.MaxBatchedTokens, &in.MaxNumBatchedTokens, "max_num_batched_tokens", true},
-		{"--max-model-len", r.MaxModelLen, 1 << 31, s.model.MaxPositions, &in.MaxModelLen, "max_model_len", true},
+		{"--block-size", r.BlockSize, 1, 1 << 20, s.engine.BlockSize, &in.BlockSize, "block size", false},
+		{"--max-num-seqs", r.MaxNumSeqs, 1, 1 << 20, s.defaultSeqs(defaults.MaxSeqs, r), &in.MaxNumSeqs, "max_num_seqs", false},
+		{"--max-num-batched-tokens", r.MaxNumBatchedTokens, fewestBatched, 1 << 24, defaults.MaxBatchedTokens, &in.MaxNumBatchedTokens, "max_num_batched_tokens", true},
+		{"--max-model-len", r.MaxModelLen, 1, 1 << 31, s.model.MaxPositions, &in.MaxModelLen, "max_model_len", true},
 	} {
-		if f.value < 0 || f.value > f.limit {
-			return fmt.Errorf("%s %d is outside 1 to %d", f.flag, f.value, f.limit)
+		if f.value != 0 && f.value < f.low || f.value > f.limit {
+			return fmt.Errorf("%s %d is outside %d to %d", f.flag, f.value, f.low, f.limit)
 		}
 		if *f.target = f.value; f.value == 0 {
 			*f.target = f.fallback
@@ -215,6 +214,9 @@ func (s *situation) resolveLimits(r Request) error {
 			in.MaxNumBatchedTokens = max(in.MaxNumBatchedTokens, s.engine.WholeImages.Tokens)
 		}
 		s.assume("max_num_batched_tokens", fmt.Sprint(in.MaxNumBatchedTokens), "--max-num-batched-tokens")
+	}
+	if err := s.checkBatch(r); err != nil {
+		return err
 	}
 	if r.MaxModelLen > s.model.MaxPositions {
 		return fmt.Errorf("--max-model-len %d is above the %d positions of %s", r.MaxModelLen, s.model.MaxPositions, s.model.Name)
@@ -286,10 +288,8 @@ func (s *situation) resolveWorkload(r Request) error {
 		}
 		s.assume("load", load, "--rps or --concurrency")
 	}
-	const unbounded = math.MaxInt32
-	if usual := newLengths(w.Input, unbounded).quantile(0.5) + newLengths(w.Output, unbounded).quantile(0.5); s.lenGiven && usual > float64(s.inputs.MaxModelLen) {
-		return fmt.Errorf("--max-model-len %d is less than half of the requests of the workload need (%s tokens in the middle)",
-			s.inputs.MaxModelLen, units.Number(usual))
+	if err := s.checkWindow(w); err != nil {
+		return err
 	}
 	s.workload = w
 	s.inputs.Workload, s.inputs.RPS, s.inputs.Concurrency = w.Name, w.Arrival.RatePerS, w.Arrival.Concurrency
@@ -323,6 +323,9 @@ func (s *situation) resolveSLO(r Request) error {
 		l.ttft = stricter(l.ttft, slo.TTFO)
 		l.quantile = max(l.quantile, slo.Target())
 		l.each = append(l.each, ownLimits(slo))
+		if slo.Target() > mostCertain {
+			s.warn("attainment", "attainment=%g is planned for as %g: a share of all requests can not be promised of a random queue", slo.Target(), mostCertain)
+		}
 		unsaid = unsaid || slo.Attainment == 0
 		if slo.Class != "" {
 			s.warn("slo-class", "the SLO of class %s is applied to all requests: classes share one queue, and a workload does not say how their lengths differ", slo.Class)

@@ -16,7 +16,7 @@ const tolerance = 0.02
 
 // comparing are the codes of the warnings that make an option look better or worse
 // than others.
-var comparing = []string{"unknown-link", "slow-link", "cross-node"}
+var comparing = []string{"unknown-link", "slow-link", "cross-node", "calibration-unused", "window", "attainment"}
 
 // closest is how many of the options that may be the cheapest are planned in
 // full at most.

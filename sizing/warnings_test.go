@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/llmctl/llmctl/profiles"
+	"github.com/llmctl/llmctl/sizing/cost"
 )
 
 // extended is a model whose user stretched its window with yarn.
@@ -38,6 +39,18 @@ func warningCases(t *testing.T) map[string][2]func(*Request) {
 		"slo-class": {
 			func(r *Request) { r.Scenario.SLO = []profiles.SLO{{Class: "batch", E2E: time.Minute}} },
 			func(r *Request) { r.Scenario.SLO = []profiles.SLO{{E2E: time.Minute}} },
+		},
+		"attainment": {
+			func(r *Request) { r.Scenario.SLO = []profiles.SLO{{E2E: time.Minute, Attainment: 1}} },
+			func(r *Request) { r.Scenario.SLO = []profiles.SLO{{E2E: time.Minute, Attainment: 0.9999}} },
+		},
+		"window": {
+			func(r *Request) { r.MaxModelLen = 4096 },
+			func(r *Request) { r.MaxModelLen = 32_768 },
+		},
+		"calibration-unused": {
+			func(r *Request) { r.Calibration = []cost.Entry{{Engine: "sglang"}} },
+			func(r *Request) { r.Calibration = cost.Table() },
 		},
 		"no-price": {
 			func(r *Request) { r.Scenario.Accelerator = "a100-pcie-80gb" },

@@ -6,44 +6,58 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strings"
 
+	"github.com/llmctl/llmctl/internal/atomicfile"
 	"github.com/llmctl/llmctl/internal/iostreams"
 	"github.com/llmctl/llmctl/sizing/accuracy"
 )
 
 func main() { os.Exit(run(iostreams.System(), os.Args[1:])) }
 
-// run returns the exit code: 0 when the checks were made, whether they held or
-// not, 1 when they could not be made, 2 for a bad command line.
+// run returns the exit code: 0 when the checks were made and held, 1 when one did not
+// hold, unless only a report is asked for, or they could not be made, 2 for a bad
+// command line.
 func run(s *iostreams.IO, args []string) int {
 	flags := flag.NewFlagSet("accuracy", flag.ContinueOnError)
 	flags.SetOutput(s.Err)
 	dir := flags.String("data", "", "folder with files of the same columns; the built-in data when empty")
 	page := flags.String("write", "", "write the page here")
+	report := flags.Bool("report", false, "exit with 0 although a bar is not held")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
-	if err := compare(s, *dir, *page); err != nil {
+	broken, err := compare(s, *dir, *page)
+	if err == nil && len(broken) > 0 && !*report {
+		err = fmt.Errorf("not held: %s", strings.Join(broken, "; "))
+	}
+	if err != nil {
 		_, _ = fmt.Fprintln(s.Err, "error:", err)
 		return 1
 	}
 	return 0
 }
 
-func compare(s *iostreams.IO, dir, page string) error {
+// compare makes the checks, and names those that are not held.
+func compare(s *iostreams.IO, dir, page string) (broken []string, err error) {
 	data, err := accuracy.Open(dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	checks, err := accuracy.All(data)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	for _, c := range checks {
+		if !c.Held {
+			broken = append(broken, c.Name)
+		}
 	}
 	if err := accuracy.Print(s.Out, checks); err != nil || page == "" {
-		return err
+		return broken, err
 	}
-	if err := os.WriteFile(page, []byte(accuracy.Markdown(checks)), 0o644); err != nil {
-		return fmt.Errorf("writing the page: %w", err)
+	if err := atomicfile.Write(page, []byte(accuracy.Markdown(checks))); err != nil {
+		return nil, fmt.Errorf("writing the page: %w", err)
 	}
-	return nil
+	return broken, nil
 }

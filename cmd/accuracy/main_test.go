@@ -15,6 +15,10 @@ func TestRun(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "models.csv"), []byte("key,total_params,config_file\nllama-3.1-8b,8030261248,\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	far := t.TempDir()
+	if err := os.WriteFile(filepath.Join(far, "models.csv"), []byte("key,total_params,config_file\nllama-3.1-8b,9000000000,\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	page := filepath.Join(dir, "page.md")
 	for _, tc := range []struct {
 		name     string
@@ -23,6 +27,8 @@ func TestRun(t *testing.T) {
 		out, err string
 	}{
 		{"a folder", []string{"-data", dir, "-write", page}, 0, "1 of 1 within", ""},
+		{"a bar that is not held", []string{"-data", far}, 1, "0 of 1 within", "error: not held: parameters"},
+		{"a report alone", []string{"-data", far, "-report"}, 0, "0 of 1 within", ""},
 		{"no folder", []string{"-data", filepath.Join(dir, "none")}, 1, "", "error: reading data"},
 		{"no such flag", []string{"-date", dir}, 2, "", "flag provided but not defined"},
 	} {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/llmctl/llmctl/internal/atomicfile"
 	"github.com/llmctl/llmctl/internal/iostreams"
 	"github.com/llmctl/llmctl/sizing/accuracy"
 	"github.com/llmctl/llmctl/sizing/fit"
@@ -56,7 +57,7 @@ func write(s *iostreams.IO, file string) error {
 		_, err = s.Out.Write(b.Bytes())
 		return err
 	}
-	if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
+	if err := atomicfile.Write(file, b.Bytes()); err != nil {
 		return fmt.Errorf("writing the constants: %w", err)
 	}
 	return nil

@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/llmctl/llmctl/internal/atomicfile"
 	"github.com/llmctl/llmctl/internal/iostreams"
 	"github.com/llmctl/llmctl/reports"
 	"github.com/llmctl/llmctl/sizing/cost"
@@ -37,9 +40,11 @@ all clients at once.
 The fit starts from the built-in constants, so that few points refine them rather
 than replace them; what the points can not tell stays. What only prompts cost is
 fitted when there are ttft_ms, or uncached prompts that differ four times in
-length; without ttft_ms the interval of TTFT stays the built-in one. The error is that on points
-whose load was held out. Points that determine nothing are refused. size takes
-the file of --out with --calibration.`,
+length; without ttft_ms the interval of TTFT stays the built-in one. The error is
+that on points whose load was held out. Repeated measurements of one configuration
+count as one point with their median and the weight of all. Points that determine
+nothing, or that do not agree with each other, are refused. size takes the file of
+--out with --calibration.`,
 		Example: `  llmctl calibrate runs/c8 runs/c32 runs/c64 --accelerator h100-sxm-80gb --engine vllm --out my.yaml
   llmctl calibrate points.csv --out my.yaml`,
 		Args: cobra.MinimumNArgs(1),
@@ -47,7 +52,7 @@ the file of --out with --calibration.`,
 			for name, value := range flags {
 				fill[name] = *value
 			}
-			if err := free(out, force); err != nil {
+			if err := writable(out, force); err != nil {
 				return usage(err)
 			}
 			points, err := readPoints(s, args, fill)
@@ -59,11 +64,19 @@ the file of --out with --calibration.`,
 				p.say("fitted %d of %d loads that are held out", done, all)
 			})
 			p.clear()
+			if errors.Is(err, fit.ErrNoPoints) {
+				return usagef("%w in %s", err, strings.Join(args, ", "))
+			}
 			if err != nil {
 				return hinted(exitFailed, err, "add points that differ in concurrency, lengths or --tp; llmctl bench --save keeps one per run")
 			}
 			if err := reports.WriteCalibration(s.Out, found); err != nil {
 				return err
+			}
+			for _, c := range found {
+				if err := c.Doubt(); err != nil && !force {
+					return hinted(exitFailed, err, "look for other units, other settings or wrong lengths among the points, or take the calibration nevertheless with --force")
+				}
 			}
 			return keep(s, out, found)
 		},
@@ -73,7 +86,7 @@ the file of --out with --calibration.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&out, "out", "", "write the calibration here, for --calibration of size")
-	f.BoolVar(&force, "force", false, "replace the file of --out")
+	f.BoolVar(&force, "force", false, "replace the file of --out, and take points that do not agree with each other")
 	f.StringVar(flags["model"], "model", "", "model of points that do not say")
 	f.StringVar(flags["accelerator"], "accelerator", "", "accelerator of points that do not say")
 	f.StringVar(flags["engine"], "engine", "", "engine of points that do not say")
@@ -82,13 +95,28 @@ the file of --out with --calibration.`,
 	return cmd
 }
 
-// free makes sure that a file can be written without taking another's place.
-func free(file string, force bool) error {
-	if file == "" || force {
+// writable makes sure, before the work, that a file can be written without taking
+// another's place.
+func writable(file string, force bool) error {
+	if file == "" {
 		return nil
 	}
-	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+	folder := filepath.Dir(file)
+	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+		return fmt.Errorf("--out %s: there is no folder %s", file, folder)
+	}
+	info, err := os.Stat(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return fmt.Errorf("--out: %w", err)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("--out %s is no regular file", file)
+	case !force:
 		return fmt.Errorf("--out %s exists already: choose another name, or --force", file)
+	}
+	if err := atomicfile.Check(file); err != nil {
+		return fmt.Errorf("--out %s: %w", file, err)
 	}
 	return nil
 }
@@ -106,7 +134,7 @@ func keep(s *iostreams.IO, file string, found []fit.Calibration) error {
 	if err := fit.WriteCalibration(&b, table); err != nil {
 		return err
 	}
-	if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
+	if err := atomicfile.Write(file, b.Bytes()); err != nil {
 		return fmt.Errorf("writing the calibration: %w", err)
 	}
 	_, err := fmt.Fprintf(s.Out, "\nWritten to %s: llmctl size --calibration %s\n", file, file)

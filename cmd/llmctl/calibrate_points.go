@@ -1,14 +1,17 @@
 package main
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/llmctl/llmctl/internal/iostreams"
 	"github.com/llmctl/llmctl/internal/userfile"
+	"github.com/llmctl/llmctl/reports/record"
 	"github.com/llmctl/llmctl/sizing/cost"
 	"github.com/llmctl/llmctl/sizing/fit"
 )
@@ -32,7 +35,11 @@ func readCalibration(file string) ([]cost.Entry, error) {
 // readPoints reads points from CSV files and saved runs. fill is taken for what
 // they leave out.
 func readPoints(s *iostreams.IO, paths []string, fill map[string]string) ([]fit.Point, error) {
+	if err := differ(paths); err != nil {
+		return nil, err
+	}
 	var points []fit.Point
+	var reader fit.Reader
 	for _, path := range paths {
 		rows, err := readRows(s, path)
 		if err != nil {
@@ -42,7 +49,7 @@ func readPoints(s *iostreams.IO, paths []string, fill map[string]string) ([]fit.
 			for name, value := range fill {
 				r.Fill(name, value)
 			}
-			p, err := r.Point(r.Text("model"))
+			p, err := reader.Point(r)
 			if err != nil {
 				return nil, fmt.Errorf("reading %s: %w", path, err)
 			}
@@ -50,6 +57,35 @@ func readPoints(s *iostreams.IO, paths []string, fill map[string]string) ([]fit.
 		}
 	}
 	return points, nil
+}
+
+// differ refuses a file or run that is given twice, under one name or two: its
+// points would count twice.
+func differ(paths []string) error {
+	seen := map[[sha256.Size]byte]string{}
+	for _, path := range paths {
+		file := path
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		if info.IsDir() {
+			file = filepath.Join(path, record.RunFile)
+		}
+		data, err := os.ReadFile(file)
+		if err != nil {
+			continue // reading the run says what is wrong with it
+		}
+		sum := sha256.Sum256(data)
+		if first, twice := seen[sum]; twice {
+			if first == path {
+				return fmt.Errorf("%s is given twice", path)
+			}
+			return fmt.Errorf("%s and %s are the same", first, path)
+		}
+		seen[sum] = path
+	}
+	return nil
 }
 
 func readRows(s *iostreams.IO, path string) ([]fit.Row, error) {

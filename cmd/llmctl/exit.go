@@ -8,7 +8,8 @@ import (
 	"github.com/llmctl/llmctl/internal/iostreams"
 )
 
-// The exit codes of every command, documented in docs/cli.md.
+// The exit codes of every command, documented in docs/cli.md. A reader of standard
+// output that ends early, such as head, changes none of them.
 const (
 	exitOK          = 0
 	exitFailed      = 1   // could not do it

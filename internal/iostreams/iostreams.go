@@ -1,6 +1,7 @@
 package iostreams
 
 import (
+	"errors"
 	"io"
 	"os"
 	"os/signal"
@@ -33,8 +34,11 @@ type IO struct {
 
 // System returns the streams, environment and signals of this process.
 func System() *IO {
+	// A reader that ends early, such as head, must not end a command: with a channel
+	// for the signal, writing fails instead.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	s := &IO{
-		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Getenv,
+		In: os.Stdin, Out: pipe{os.Stdout}, Err: os.Stderr, Env: os.Getenv,
 		OutTTY:     isTerminal(os.Stdout),
 		ErrTTY:     isTerminal(os.Stderr),
 		InTTY:      isTerminal(os.Stdin),
@@ -43,6 +47,19 @@ func System() *IO {
 	s.Width = width(s)
 	s.Color = s.OutTTY && s.Env("NO_COLOR") == "" && s.Env("TERM") != "dumb"
 	return s
+}
+
+// pipe is an output whose reader may have enough: what it does not take any more is
+// no failure of the command, whose exit code says what came out.
+type pipe struct{ w io.Writer }
+
+// Write implements io.Writer.
+func (p pipe) Write(b []byte) (int, error) {
+	n, err := p.w.Write(b)
+	if errors.Is(err, syscall.EPIPE) {
+		return len(b), nil
+	}
+	return n, err
 }
 
 // interrupts subscribes to the signals. The buffer of two keeps a second Ctrl-C

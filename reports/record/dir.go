@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/llmctl/llmctl/internal/atomicfile"
 )
 
 // RunSchema names the form of run.json.
@@ -84,26 +86,10 @@ func (d *Dir) WriteRun(run Run, doc json.RawMessage) error {
 		return fmt.Errorf("encoding the run: %w", err)
 	}
 	text.WriteByte('\n')
-	if err := writeAtomically(filepath.Join(d.path, RunFile), text.Bytes()); err != nil {
+	if err := atomicfile.Write(filepath.Join(d.path, RunFile), text.Bytes()); err != nil {
 		return fmt.Errorf("writing %s in %s: %w", RunFile, d.path, plain(err))
 	}
 	return nil
-}
-
-func writeAtomically(path string, text []byte) error {
-	// Not os.CreateTemp: its mode ignores the user's umask, to both sides.
-	temporary := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".new")
-	file, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
-	if err != nil {
-		return err
-	}
-	defer os.Remove(file.Name()) //nolint:errcheck // gone after the rename
-	_, err = file.Write(text)
-	err = errors.Join(err, file.Sync(), file.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(file.Name(), path)
 }
 
 // plain strips the path that the os package repeats in its errors.

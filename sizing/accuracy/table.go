@@ -27,10 +27,13 @@ func readTable(files fs.FS, name string) ([]record, error) {
 		return nil, fmt.Errorf("reading %s: the header is missing", name)
 	}
 	var rows []record
-	for _, line := range lines[1:] {
+	for n, line := range lines[1:] {
 		r := record{}
 		for i, value := range line {
 			r[lines[0][i]] = strings.TrimSpace(value)
+		}
+		if err := r.check(); err != nil {
+			return nil, fmt.Errorf("reading %s: line %d: %w", name, n+2, err)
 		}
 		rows = append(rows, r)
 	}

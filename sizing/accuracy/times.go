@@ -34,6 +34,9 @@ func Points(d Data) ([]fit.Point, []fit.Left, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading serving_measured.csv: %w", err)
 	}
+	if _, err := d.table("serving_measured.csv"); err != nil {
+		return nil, nil, err // of a cell that is no figure
+	}
 	points, left := fit.Published(rows, d.model)
 	return points, left, nil
 }

@@ -2,9 +2,11 @@ package fit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -20,7 +22,18 @@ const (
 	// determined is the share of that spread that must be gone before a constant
 	// counts as determined by the points.
 	determined = 0.5
+	// maxFolds bounds how many fits hold loads out; of more than manyPoints
+	// configurations each fit is slow, and sure enough with a fifth held out.
+	maxFolds, fewFolds, manyPoints = 10, 5, 200
+	// disagreement is the median error on held-out points from which the points say
+	// nothing that a plan could rest on.
+	disagreement = 0.5
+	// moved is how far the logarithm of a constant goes before it counts as another.
+	moved = 0.05
 )
+
+// ErrNoPoints says that there is nothing to calibrate with.
+var ErrNoPoints = errors.New("no points")
 
 // Calibration is what points say of one engine on one family of accelerators with
 // one kind of model.
@@ -69,11 +82,37 @@ func kept(points []Point) [cost.Terms]bool {
 	return out
 }
 
+// Moved reports whether the constant is another one than the built-in.
+func (t Term) Moved() bool { return math.Abs(math.Log(t.Fitted/t.Prior)) >= moved }
+
+// FasterThanLimit reports whether the points make work faster than the hardware's
+// rates allow: a factor is time over the ideal one.
+func (t Term) FasterThanLimit() bool {
+	return strings.HasSuffix(t.Name, "_factor") && t.Fitted < 1 && t.Fitted < t.Prior && t.Moved()
+}
+
+// Doubt says why the calibration should not be used; nil when nothing speaks
+// against it.
+func (c Calibration) Doubt() error {
+	of := fmt.Sprintf("%s on %s", c.Entry.Engine, c.Entry.Family)
+	switch {
+	case c.After.Relative > disagreement:
+		return fmt.Errorf("%s: the points do not agree with each other: predicted from the others, they are %.1f%% off in the median", of, 100*c.After.Relative)
+	case c.After.Relative > c.Before.Relative:
+		return fmt.Errorf("%s: the points do not agree with each other as well as with the built-in constants: predicted from the others, they are %.1f%% off in the median, by the built-in constants %.1f%%",
+			of, 100*c.After.Relative, 100*c.Before.Relative)
+	}
+	return nil
+}
+
 // Calibrate fits the constants of each engine, family and kind that the points
 // are of, starting from the built-in ones: what the points can not tell stays.
 // It refuses points that determine nothing. progress, when it is not nil, is
 // called before each fit.
 func Calibrate(ctx context.Context, points []Point, progress func(done, all int)) ([]Calibration, error) {
+	if len(points) == 0 {
+		return nil, ErrNoPoints
+	}
 	groups := map[kind][]Point{}
 	var order []kind
 	for _, p := range points {
@@ -112,15 +151,19 @@ func calibrate(ctx context.Context, k kind, points []Point, progress func(done, 
 	case len(loads) < fewestLoads:
 		return Calibration{}, fmt.Errorf("all %d points are at one load (%s), which can not tell fixed costs from memory and compute: measure at other concurrencies too", len(points), loads[0])
 	}
+	unique, of := merged(points)
+	if len(unique) > maxConfigurations {
+		return Calibration{}, tooMany()
+	}
 	prior := priorOf(k, points)
 	p := around(prior)
 	p.kept = kept(points)
-	x, err := p.solve(points, make([]float64, p.size()))
+	x, err := p.solve(unique, make([]float64, p.size()))
 	if err != nil {
 		return Calibration{}, err
 	}
-	known := p.known(points, x)
-	c := Calibration{Points: len(points), Before: errorAll(points, prior)}
+	known := p.known(unique, x)
+	c := Calibration{Points: len(points), Before: errorNormal(each(points, of, errorAll(unique, prior)), prior.Error)}
 	fitted := p.constants(x, k)
 	any := false
 	for i, name := range cost.TermNames {
@@ -131,13 +174,13 @@ func calibrate(ctx context.Context, k kind, points []Point, progress func(done, 
 	if !any {
 		return c, fmt.Errorf("the %d points determine none of the %d constants: measure at loads, lengths or degrees of parallelism that differ more", len(points), cost.Terms)
 	}
-	held, err := p.crossValidate(ctx, points, loads, x, progress)
+	held, err := p.crossValidate(ctx, unique, loads, x, progress)
 	if err != nil {
 		return c, err
 	}
-	c.After = errorNormal(held, prior.Error)
+	c.After = errorNormal(each(points, of, held), prior.Error)
 	c.Entry = cost.Entry{Engine: k.engine, Family: k.family, MoE: k.moe, Constants: rounded(fitted), Error: c.After.Rounded()}
-	for _, point := range points {
+	for _, point := range unique {
 		c.Entry.Rows = append(c.Entry.Rows, point.ID)
 	}
 	c.Entry.Source = fmt.Sprintf("calibrated with %d measured points, from built-in constants", len(points))
@@ -179,7 +222,7 @@ func (p *pool) known(points []Point, x []float64) [cost.Terms]float64 {
 		return out
 	}
 	for i := range out {
-		out[i] = 1 - math.Sqrt(max(0, inverse.At(i, i)))/p.spread[i]
+		out[i] = min(1, max(0, 1-math.Sqrt(max(0, inverse.At(i, i)))/p.spread[i]))
 	}
 	return out
 }
@@ -193,27 +236,39 @@ func load(p *Point) string {
 
 func loadsOf(points []Point) []string {
 	var loads []string
+	seen := map[string]bool{}
 	for i := range points {
-		if l := load(&points[i]); !slices.Contains(loads, l) {
+		if l := load(&points[i]); !seen[l] {
+			seen[l] = true
 			loads = append(loads, l)
 		}
 	}
 	return loads
 }
 
-// crossValidate predicts the points of each load from those at all others.
+// crossValidate predicts the points of each load from those at others: at all
+// others, or, of more loads than maxFolds, at those of other folds. What it returns
+// is in the order of the points.
 func (p *pool) crossValidate(ctx context.Context, points []Point, loads []string, start []float64, progress func(done, all int)) ([]Held, error) {
-	var held []Held
-	for i, out := range loads {
+	folds := min(len(loads), maxFolds)
+	if len(points) > manyPoints {
+		folds = min(folds, fewFolds)
+	}
+	fold := make(map[string]int, len(loads))
+	for i, l := range loads {
+		fold[l] = i % folds
+	}
+	held := make([]Held, len(points))
+	for out := range folds {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		if progress != nil {
-			progress(i, len(loads))
+			progress(out, folds)
 		}
 		var rest []Point
 		for j := range points {
-			if load(&points[j]) != out {
+			if fold[load(&points[j])] != out {
 				rest = append(rest, points[j])
 			}
 		}
@@ -222,21 +277,32 @@ func (p *pool) crossValidate(ctx context.Context, points []Point, loads []string
 			return nil, err
 		}
 		for j := range points {
-			if point := &points[j]; load(point) == out {
+			if point := &points[j]; fold[load(point)] == out {
 				c := p.constants(x, point.kind())
-				held = append(held, Held{point, point.predict(c), c})
+				held[j] = Held{point, point.predict(c), c}
 			}
 		}
 	}
 	return held, nil
 }
 
-func errorAll(points []Point, c cost.Constants) cost.Error {
+func errorAll(points []Point, c cost.Constants) []Held {
 	var held []Held
 	for i := range points {
 		held = append(held, Held{&points[i], points[i].predict(c), c})
 	}
-	return errorNormal(held, c.Error)
+	return held
+}
+
+// each compares every measurement with what was predicted for the merged point
+// that stands for it.
+func each(points []Point, of []int, held []Held) []Held {
+	all := make([]Held, len(points))
+	for i := range points {
+		all[i] = held[of[i]]
+		all[i].Point = &points[i]
+	}
+	return all
 }
 
 // errorNormal is the errors of few points. A first token that no point has keeps

@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/llmctl/llmctl/sizing"
 	"github.com/llmctl/llmctl/sizing/cost"
 )
 
@@ -157,6 +160,60 @@ func TestCalibrateRefuses(t *testing.T) {
 	}
 }
 
+// TestRepeatsCountOnce: runs of one configuration are one point, and yet each is
+// compared.
+func TestRepeatsCountOnce(t *testing.T) {
+	line := func(clients int, tpot float64) string {
+		return fmt.Sprintf("llama-3.1-8b,h100-sxm-80gb,vllm,1,1024,512,%d,%g", clients, tpot)
+	}
+	list := points(t, table(line(8, 10), line(64, 30), line(8, 12), line(8, 90)))
+	unique, of := merged(list)
+	if len(unique) != 2 || unique[0].TPOT != 0.012 || unique[0].count != 3 || unique[1].TPOT != 0.03 || unique[1].count != 1 {
+		t.Errorf("%+v", unique)
+	}
+	if diff := gocmp.Diff([]int{0, 1, 0, 0}, of); diff != "" {
+		t.Error(diff)
+	}
+	if o := newObjective(around(cost.Constants{}), unique); o.weights[0] != 3 || o.weights[1] != 1 {
+		t.Errorf("weights %v", o.weights)
+	}
+}
+
+// TestReaderBoundsConfigurations: what a fit costs is bounded by the cells.
+func TestReaderBoundsConfigurations(t *testing.T) {
+	rows, err := ReadRows(strings.NewReader(table("llama-3.1-8b,h100-sxm-80gb,vllm,1,1024,512,8,10", "llama-3.1-8b,h100-sxm-80gb,vllm,1,1025,512,8,10")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := Reader{known: map[string]sizing.TimeModel{}}
+	for i := range maxConfigurations - 1 {
+		d.known[fmt.Sprint(i)] = sizing.TimeModel{}
+	}
+	for range 2 {
+		if p, err := d.Point(rows[0]); err != nil || p.TPOT != 0.01 {
+			t.Errorf("%+v, %v", p, err)
+		}
+	}
+	if _, err := d.Point(rows[1]); err == nil || !strings.Contains(err.Error(), "line 3: the points are of more than 1000 configurations") {
+		t.Error(err)
+	}
+}
+
+func TestDoubt(t *testing.T) {
+	for _, tc := range []struct {
+		before, after float64
+		want          string
+	}{{0.2, 0.1, ""}, {0.99, 0.6, "do not agree with each other: predicted from the others, they are 60.0% off"}, {0.1, 0.2, "by the built-in constants 10.0%"}} {
+		c := Calibration{
+			Before: cost.Error{Spread: cost.Spread{Relative: tc.before}},
+			After:  cost.Error{Spread: cost.Spread{Relative: tc.after}},
+		}
+		if err := c.Doubt(); (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%v after %v: %v, want %q", tc.after, tc.before, err, tc.want)
+		}
+	}
+}
+
 func TestRowsAreRefused(t *testing.T) {
 	const good = "llama-3.1-8b,h100-sxm-80gb,vllm,1,1024,512,8,10"
 	for _, tc := range []struct{ name, old, replacement, want string }{
@@ -167,6 +224,8 @@ func TestRowsAreRefused(t *testing.T) {
 		{"no time", ",8,10", ",8,", "line 2: tpot_ms is missing"},
 		{"no time at all", ",8,10", ",8,0", `line 2: tpot_ms "0"`},
 		{"half a rank", ",1,1024", ",1.5,1024", `tp "1.5"`},
+		{"another unit", ",8,10", ",8,1e9", `line 2: tpot_ms "1e9" is not a number from 0.05 to 60000`},
+		{"too fast", ",8,10", ",8,0.01", `line 2: tpot_ms "0.01"`},
 		{"no load", ",8,", ",,", "line 2: concurrency is missing"},
 		{"what does not fit", "llama-3.1-8b", "llama-3.1-405b", "does not fit"},
 	} {
@@ -201,6 +260,18 @@ func TestOpenLoad(t *testing.T) {
 	}
 	if p[1].Rate != 0 || p[1].Load.Concurrency != 64 {
 		t.Errorf("an overload: rate %v, %v clients", p[1].Rate, p[1].Load.Concurrency)
+	}
+}
+
+func TestColumnsAreOnce(t *testing.T) {
+	if _, err := ReadRows(strings.NewReader("model,TP, tp \n")); err == nil || !strings.Contains(err.Error(), `line 1: column "tp" is there twice`) {
+		t.Error(err)
+	}
+	if rows, err := ReadRows(strings.NewReader("model,,\nx,,\n")); err != nil || len(rows) != 1 {
+		t.Errorf("columns without a name: %v, %v", rows, err)
+	}
+	if _, err := Calibrate(context.Background(), nil, nil); !errors.Is(err, ErrNoPoints) {
+		t.Errorf("no points: %v", err)
 	}
 }
 

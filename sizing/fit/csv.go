@@ -70,6 +70,11 @@ func ReadRows(r io.Reader) ([]Row, error) {
 	for i := range header {
 		header[i] = strings.ToLower(strings.TrimSpace(strings.TrimPrefix(header[i], "\ufeff")))
 	}
+	for i, name := range header {
+		if name != "" && slices.Index(header, name) < i {
+			return nil, fmt.Errorf("line 1: column %q is there twice", name)
+		}
+	}
 	var rows []Row
 	for {
 		line, err := in.Read()
@@ -121,13 +126,18 @@ func (r Row) Text(name string) string {
 
 // number is a field as a number of at least low; blank is missing.
 func (r Row) number(name string, low float64) (v float64, ok bool, err error) {
+	return r.between(name, low, 1e9)
+}
+
+// between is number with an upper bound.
+func (r Row) between(name string, low, high float64) (v float64, ok bool, err error) {
 	text := r.Text(name)
 	if text == "" {
 		return 0, false, nil
 	}
 	v, err = strconv.ParseFloat(text, 64)
-	if err != nil || math.IsNaN(v) || v < low || v > 1e9 {
-		return 0, false, fmt.Errorf("%s%s %q is not a number from %g to 1e9", r.at(), name, text, low)
+	if err != nil || math.IsNaN(v) || v < low || v > high {
+		return 0, false, fmt.Errorf("%s%s %q is not a number from %g to %g", r.at(), name, text, low, high)
 	}
 	return v, true, nil
 }

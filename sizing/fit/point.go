@@ -20,6 +20,8 @@ type Point struct {
 	TPOT         float64 // seconds, measured
 	StartGuessed bool    // how the run starts is not stated, which TTFT depends on
 	TTFT         float64 // seconds, measured; 0 when it was not, or when it is the backlog of an overload
+
+	count int // how many measurements this is the median of; 0 is one
 }
 
 // predict is the state under constants. An open

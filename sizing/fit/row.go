@@ -50,19 +50,29 @@ func engineRef(text string) string {
 	return text
 }
 
+// shortestMS and longestMS bound a time per output token, in milliseconds: no
+// accelerator reads even a small model in less, and nobody waits a minute for a
+// token. What is outside is in another unit, or no measurement.
+const shortestMS, longestMS = 0.05, 60_000
+
 // Point is a row as a point to fit, with the load and the limits that `llmctl
 // size` would plan with.
-func (r Row) Point(model string) (Point, error) {
+func (r Row) Point(model string) (Point, error) { return r.point(model, sizing.NewTimeModel) }
+
+func (r Row) point(model string, timeModel func(sizing.Request) (sizing.TimeModel, error)) (Point, error) {
 	for _, name := range []string{"model", "accelerator", "engine"} {
 		if r.Text(name) == "" {
 			return Point{}, fmt.Errorf("%s%s is missing", r.at(), name)
 		}
 	}
-	tpot, err := r.needed("tpot_ms", 1e-3)
+	tpot, ok, err := r.between("tpot_ms", shortestMS, longestMS)
 	if err != nil {
 		return Point{}, err
 	}
-	ttft, _, err := r.number("ttft_ms", 0)
+	if !ok {
+		return Point{}, fmt.Errorf("%stpot_ms is missing", r.at())
+	}
+	ttft, _, err := r.between("ttft_ms", 0, 1e7)
 	if err != nil {
 		return Point{}, err
 	}
@@ -70,7 +80,7 @@ func (r Row) Point(model string) (Point, error) {
 	if err != nil {
 		return Point{}, err
 	}
-	t, err := sizing.NewTimeModel(q)
+	t, err := timeModel(q)
 	if err != nil {
 		return Point{}, fmt.Errorf("%s%w", r.at(), err)
 	}

@@ -55,7 +55,7 @@ func values(p *Point, c cost.Constants) (v [times]float64) {
 func linearize(p *Point, logs [cost.Terms]float64, kept [cost.Terms]bool) residual {
 	r := residual{value: values(p, fromLogs(logs))}
 	for i := range logs {
-		if kept[i] {
+		if kept[i] || p.without(i) {
 			continue // a slope of 0 leaves it where it is
 		}
 		moved := logs
@@ -65,6 +65,20 @@ func linearize(p *Point, logs [cost.Terms]float64, kept [cost.Terms]bool) residu
 		}
 	}
 	return r
+}
+
+// without reports whether a constant has no part in the time of a point: those of
+// experts, latent attention and collectives, where there are none.
+func (p *Point) without(term int) bool {
+	switch f := &p.Facts; cost.TermNames[term] {
+	case "latent_layer_us":
+		return f.LatentLayers == 0
+	case "expert_layer_us", "expert_memory_factor", "expert_compute_factor":
+		return f.ExpertLayers == 0
+	case "exchange_us", "link_factor":
+		return f.Tensor*f.Pipeline*f.Data == 1
+	}
+	return false
 }
 
 // weights lessen the say of models with many points: n points of one model are
@@ -96,7 +110,7 @@ type objective struct {
 func newObjective(p *pool, points []Point) *objective {
 	o := &objective{pool: p, points: points, weights: make([]float64, len(points)), noise: ownNoise, residuals: make([]residual, len(points))}
 	for i := range o.weights {
-		o.weights[i] = 1 // a user's points are all of what is asked about
+		o.weights[i] = float64(max(1, points[i].count)) // a user's points are all of what is asked about
 	}
 	if !p.single {
 		o.weights, o.noise = weights(points), pooledNoise

@@ -1,0 +1,2 @@
+// Package atomicfile writes a file whole or not at all.
+package atomicfile
