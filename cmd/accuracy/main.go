@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/llmctl/llmctl/internal/iostreams"
 	"github.com/llmctl/llmctl/sizing/accuracy"
@@ -34,6 +35,9 @@ func compare(s *iostreams.IO, dir, page string) error {
 	data, err := accuracy.Open(dir)
 	if err != nil {
 		return err
+	}
+	if missing := data.Missing(); len(missing) > 0 {
+		_, _ = fmt.Fprintf(s.Err, "not in %s, so that their checks have no rows: %s\n", dir, strings.Join(missing, ", "))
 	}
 	checks, err := accuracy.All(data)
 	if err != nil {

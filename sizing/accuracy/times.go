@@ -1,9 +1,7 @@
 package accuracy
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 
 	"github.com/llmctl/llmctl/sizing/cost"
 	"github.com/llmctl/llmctl/sizing/fit"
@@ -22,17 +20,17 @@ const (
 // Points are the measured times of serving_measured.csv that state enough to be
 // fitted, and the runnable rows that are left out, each with the rule.
 func Points(d Data) ([]fit.Point, []fit.Left, error) {
-	f, err := d.files.Open("serving_measured.csv")
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, nil
+	if rows, err := d.table(servingFile); err != nil || rows == nil {
+		return nil, nil, err
 	}
+	f, err := d.files.Open(servingFile)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer func() { _ = f.Close() }()
 	rows, err := fit.ReadRows(f)
 	if err != nil {
-		return nil, nil, fmt.Errorf("reading serving_measured.csv: %w", err)
+		return nil, nil, fmt.Errorf("reading %s: %w", servingFile, err)
 	}
 	points, left := fit.Published(rows, d.model)
 	return points, left, nil
@@ -44,7 +42,7 @@ func Points(d Data) ([]fit.Point, []fit.Left, error) {
 // the time to first token.
 func Times(d Data) ([]Check, error) {
 	targets, left, err := Points(d)
-	if err != nil || len(targets) == 0 {
+	if err != nil {
 		return nil, err
 	}
 	known, err := knownPoints(d, targets)
@@ -160,7 +158,7 @@ func coverage(d Data, name string, held []fit.Held, asUnseen bool) Check {
 // firstTokens compares the mean time to first token in closed loops. It is shown
 // for the reader: runs start with all clients at once, which no steady state has.
 func firstTokens(d Data, held []fit.Held) Check {
-	c := Check{Name: "TTFT of models that were held out", Bar: "none; shown for the reader"}
+	c := Check{Name: "TTFT of models that were held out"}
 	for _, h := range held {
 		if h.Point.TTFT > 0 && h.Point.Rate == 0 {
 			got := cost.ClosedLoop(h.Point.Facts, h.Point.Device, h.Constants, h.Point.Load).TTFT
