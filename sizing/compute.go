@@ -29,6 +29,7 @@ func Compute(r Request) (*Plan, error) {
 	p.Memory.fillRange(s, l)
 	m := s.warmMix(p.Memory, l)
 	s.inputs.InputTokens, s.inputs.OutputTokens, s.inputs.PrefixHitRate = tidy(m.input), tidy(m.output), tidy(m.hitRate())
+	s.warnOfPrefix(m)
 	p.Memory.MixSequences = mixSequences(p.Memory, l, m) * float64(s.inputs.DataParallel)
 	p.Model = s.modelFacts()
 	p.Reasons = s.memoryReasons(p.Memory, l, m)
@@ -44,7 +45,18 @@ func Compute(r Request) (*Plan, error) {
 	s.addWarnings(p, r)
 	p.Assumptions = append(p.Assumptions, s.assumptions...)
 	p.Warnings = append(p.Warnings, s.warnings...)
+	p.Memory.state()
 	return p, nil
+}
+
+// state words a pool that there is not as what is missing, so that no number of a
+// plan stands for its absence.
+func (m *Memory) state() {
+	if m.KVCacheBytes > 0 {
+		return
+	}
+	m.MissingBytes, m.KVCacheBytes = -m.KVCacheBytes, 0
+	m.FirstStageBytes = max(0, m.FirstStageBytes)
 }
 
 // raiseBlock takes over the block size of a model whose states want larger ones.
@@ -148,6 +160,9 @@ func (s *situation) plan(p *Plan, l layout, m mix) {
 	load := planLoad(r, s.inputs, rate)
 	if !s.judge(p, r, load, rate) {
 		return
+	}
+	if load.operating.closed && s.limits.stops(r, load.operating) == "" {
+		rate = max(rate, load.rate) // clients that wait for each other hold the objective at more than arrivals do
 	}
 	s.now = load.operating
 	p.Performance = performance(r, load, rate, bound)
