@@ -161,14 +161,27 @@ func (s *situation) plan(p *Plan, l layout, m mix) {
 	if !s.judge(p, r, load, rate) {
 		return
 	}
-	if load.operating.closed && s.limits.stops(r, load.operating) == "" {
-		rate = max(rate, load.rate) // clients that wait for each other hold the objective at more than arrivals do
-	}
+	rate, bound = s.carried(r, load, rate, bound)
 	s.now = load.operating
 	p.Performance = performance(r, load, rate, bound)
 	p.Fleet = load.fleet(s.inputs, m, rate)
 	s.disaggregate(p, r, load)
 	s.compareMoney(p, load, m)
+}
+
+// carried is the largest rate in view of the load that the plan is for. Clients that
+// wait for each other can hold the objective at a higher rate than arrivals at random
+// do. And a default objective that the load breaks is left out, so that a load which
+// is carried is no more than the largest.
+func (s *situation) carried(r replica, l load, rate float64, bound string) (float64, string) {
+	broken := s.limits.stops(r, l.operating) != ""
+	if broken && !s.sloGiven && l.rate > rate {
+		rate, bound = limits{quantile: s.limits.quantile}.maxRate(r)
+	}
+	if !broken || !s.sloGiven {
+		rate = max(rate, l.rate)
+	}
+	return rate, bound
 }
 
 // relaxed drops those bounds of a default objective that a lone request
