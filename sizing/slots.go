@@ -15,7 +15,8 @@ package sizing
 //
 // and those that wait do so for an exponentially distributed time of the mean
 // (1 + v)/2 / (µ·(1 − ρ)), v the squared coefficient of variation of a request's
-// stay: the conditional wait of M/M/c with the correction of Lee and Longton
+// stay, or of tokens × stay where the cache is the limit and prompts of unequal length
+// look for room: the conditional wait of M/M/c with the correction of Lee and Longton
 // (1959).
 type slotQueue struct {
 	places  float64 // c
