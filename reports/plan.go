@@ -122,10 +122,10 @@ func writeMemory(b *strings.Builder, p *sizing.Plan) {
 	switch {
 	case m.Given:
 		note += ", as given"
-	case m.KVCacheBytes <= 0:
+	case m.MissingBytes > 0:
 		note = "missing"
 	}
-	row("= KV pool", m.KVCacheBytes, note)
+	row("= KV pool", m.KVCacheBytes-m.MissingBytes, note)
 	writeRange(row, m)
 	if m.GraphsOutside {
 		row("CUDA graphs", m.CUDAGraphBytes, "beside the budget, in this version of the engine")

@@ -25,7 +25,7 @@ var quantities = map[string]func(*Plan) float64{
 	"activation":             func(p *Plan) float64 { return float64(p.Memory.ActivationBytes) },
 	"non-torch":              func(p *Plan) float64 { return float64(p.Memory.NonTorchBytes) },
 	"graphs":                 func(p *Plan) float64 { return float64(p.Memory.CUDAGraphBytes) },
-	"pool":                   func(p *Plan) float64 { return float64(p.Memory.KVCacheBytes) },
+	"pool":                   func(p *Plan) float64 { return float64(p.Memory.KVCacheBytes - p.Memory.MissingBytes) },
 	"blocks":                 func(p *Plan) float64 { return float64(p.Memory.KVCacheBlocks) },
 	"tokens":                 func(p *Plan) float64 { return float64(p.Memory.KVCacheTokens) },
 	"concurrency":            func(p *Plan) float64 { return p.Memory.MaxConcurrency },

@@ -31,6 +31,7 @@ func Compute(r Request) (*Plan, error) {
 	s.warnOfWindow()
 	m := s.warmMix(p.Memory, l)
 	s.inputs.InputTokens, s.inputs.OutputTokens, s.inputs.PrefixHitRate = tidy(m.input), tidy(m.output), tidy(m.hitRate())
+	s.warnOfPrefix(m)
 	p.Memory.MixSequences = mixSequences(p.Memory, l, m) * float64(s.inputs.DataParallel)
 	p.Model = s.modelFacts()
 	p.Reasons = s.memoryReasons(p.Memory, l, m)
@@ -49,7 +50,18 @@ func Compute(r Request) (*Plan, error) {
 	s.addWarnings(p, r)
 	p.Assumptions = append(p.Assumptions, s.assumptions...)
 	p.Warnings = append(p.Warnings, s.warnings...)
+	p.Memory.state()
 	return p, nil
+}
+
+// state words a pool that there is not as what is missing, so that no number of a
+// plan stands for its absence.
+func (m *Memory) state() {
+	if m.KVCacheBytes > 0 {
+		return
+	}
+	m.MissingBytes, m.KVCacheBytes = -m.KVCacheBytes, 0
+	m.FirstStageBytes = max(0, m.FirstStageBytes)
 }
 
 // raiseBlock takes over the block size of a model whose states want larger ones.
@@ -157,6 +169,7 @@ func (s *situation) plan(p *Plan, l layout, m mix) {
 	if !s.judge(p, r, load, rate) {
 		return
 	}
+	rate, bound = s.carried(r, load, rate, bound)
 	s.now = load.operating
 	p.Performance = performance(r, load, rate, bound)
 	p.Fleet = load.fleet(s.inputs, m, rate)
@@ -164,6 +177,21 @@ func (s *situation) plan(p *Plan, l layout, m mix) {
 	s.fillReplicaRange(p, r)
 	s.disaggregate(p, r, load)
 	s.compareMoney(p, load, m)
+}
+
+// carried is the largest rate in view of the load that the plan is for. Clients that
+// wait for each other can hold the objective at a higher rate than arrivals at random
+// do. And a default objective that the load breaks is left out, so that a load which
+// is carried is no more than the largest.
+func (s *situation) carried(r replica, l load, rate float64, bound string) (float64, string) {
+	broken := s.limits.stops(r, l.operating) != ""
+	if broken && !s.sloGiven && l.rate > rate {
+		rate, bound = limits{quantile: s.limits.quantile}.maxRate(r)
+	}
+	if !broken || !s.sloGiven {
+		rate = max(rate, l.rate)
+	}
+	return rate, bound
 }
 
 func performance(r replica, l load, maxRate float64, bound string) *Performance {

@@ -21,9 +21,13 @@ func (d *derivations) pools(s *situation, p *Plan) {
 		fmt.Sprintf("%s/s × %s", figure(q.before.rate), secondsFigure(before.service)), before.busy, "", "M/G/1 queue, without decodes")
 	d.add("prefill pool: prompts ahead", "rate × E[S²] ÷ (2 × (1 − utilization))",
 		fmt.Sprintf("%s/s × %s ms² ÷ (2 × (1 − %s))", figure(q.before.rate), figure(before.square*1e6), figure(before.busy)), before.ahead, "s", "Pollaczek–Khinchine")
-	d.add("prefill pool: TTFT, mean", "own prefill + prompts ahead + steps before its own + prompts behind + time outside of the engine + time to send the cache",
-		fmt.Sprintf("%s + %s + %s + %s + %s + %s", secondsFigure(before.ownMean), secondsFigure(before.ahead),
-			secondsFigure(before.boundary), secondsFigure(before.behind), secondsFigure(before.outside), secondsFigure(out.TransferS)),
+	slots := after.prompts.slots
+	d.note("decode pool: share that waits for a place", "as in one pool", "at the load of a decode replica", slots.waits, "", "queue M/G/c")
+	d.note("decode pool: wait of those that wait", "as in one pool", "at the load of a decode replica", slots.mean, "s", "queue M/G/c")
+	d.add("prefill pool: TTFT, mean", "own prefill + prompts ahead + steps before its own + prompts behind + time outside of the engine + time to send the cache + share × wait for a place to decode",
+		fmt.Sprintf("%s + %s + %s + %s + %s + %s + %s × %s", secondsFigure(before.ownMean), secondsFigure(before.ahead), secondsFigure(before.boundary), secondsFigure(before.behind), secondsFigure(before.outside),
+			secondsFigure(out.TransferS),
+			figure(slots.waits), secondsFigure(slots.mean)),
 		out.TTFT.Mean, "s", "as in one pool, at the load of a prefill replica")
 	d.add("decode pool: batch", "rate × (output tokens − 1) × decode step",
 		fmt.Sprintf("%s/s × (%s − 1) × %s", figure(out.Decode.RPS), figure(q.decode.mix.output), secondsFigure(after.step)),

@@ -17,6 +17,7 @@ var derivedKeys = map[string]string{
 	"CUDA graphs":                    "memory.cuda_graph_bytes",
 	"reserve":                        "memory.reserve_bytes",
 	"KV pool per accelerator":        "memory.kv_cache_bytes",
+	"missing memory per accelerator": "memory.missing_bytes",
 	"error of the pool":              "memory.kv_cache_error_bytes",
 	"KV pool of the first stage":     "memory.first_stage_kv_cache_bytes",
 	"stage that decides":             "memory.pipeline_stage",

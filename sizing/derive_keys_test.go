@@ -98,6 +98,7 @@ func TestDerivedKeysNameDerivations(t *testing.T) {
 		func(r *Request) { r.Scenario.Engine = "sglang" },
 		func(r *Request) { r.Scenario.Model = "gemma-3-27b" },
 		func(r *Request) { r.Scenario.Parallel.Pipeline = 4 },
+		func(r *Request) { r.Scenario.Model = "llama-3.1-405b" },
 		func(r *Request) { r.Spare, r.Scenario.Workload.Arrival = 1, rps(20) },
 	} {
 		for _, d := range mustCompute(t, scenario(change)).Derivation {

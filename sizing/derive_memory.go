@@ -110,6 +110,11 @@ func (d *derivations) pool(s *situation, p *Plan) {
 	if s.graphsCounted() {
 		parts = append(parts, "cuda_graph")
 	}
+	if m.KVCacheBytes < 0 {
+		d.add("room for a KV pool", formula, text, float64(m.KVCacheBytes), "B", s.engine.Origin(parts...))
+		d.add("missing memory per accelerator", "0 − room for a KV pool", "0 − "+bytesFigure(float64(m.KVCacheBytes)), float64(-m.KVCacheBytes), "B", "the model does not fit")
+		return
+	}
 	d.add("KV pool per accelerator", formula, text, float64(m.KVCacheBytes), "B", s.engine.Origin(parts...))
 }
 

@@ -33,7 +33,7 @@ func (s state) decoding(r replica) decoding {
 		return decoding{floor: s.decode.Seconds, mean: s.step, fade: math.Inf(-1), noise: s.rate * s.workSquare * s.step, memory: 1}
 	}
 	idle := 1 - s.share
-	noise := s.rate * s.workSquare / (idle * idle)
+	noise := s.meets * s.workSquare / (idle * idle)
 	backlog := s.prompts.backlog
 	return decoding{
 		floor: r.decodeStep(0).Seconds, mean: s.step, share: s.share, fade: math.Log(s.share), delay: s.delay,
@@ -89,7 +89,7 @@ type latency struct {
 
 func (s state) latency(r replica) latency {
 	q := s.prompts
-	l := latency{decoding: s.decoding(r), floor: q.own[0].value + q.boundary + q.outside, outputs: r.mix.outputs}
+	l := latency{decoding: s.decoding(r), floor: q.own[0].value + q.outside, outputs: r.mix.outputs}
 	l.first = excess{q.first.mean - l.floor, q.first.variance}
 	return l
 }

@@ -3,8 +3,6 @@ package sizing
 import (
 	"math"
 
-	"gonum.org/v1/gonum/mathext"
-
 	"github.com/llmctl/llmctl/profiles"
 	"github.com/llmctl/llmctl/sizing/cost"
 )
@@ -24,6 +22,8 @@ type replica struct {
 	kvBound  bool    // the cache is what limits capacity
 	batched  float64 // token budget of a step
 
+	saturated *float64 // rate per pipeline batch with all places taken, once it is known
+
 	transfer []float64    // of a replica that only prefills: seconds to send the cache, per input point
 	front    *promptQueue // of a replica that only decodes: the way to the first token
 	receive  float64      // of a replica that only decodes: mean seconds to receive a cache
@@ -41,18 +41,20 @@ type replica struct {
 // promptQueue says how long a first token takes, decoding how long the others.
 type state struct {
 	rate  float64 // per pipeline batch
+	meets float64 // rate of the prompts that a request meets: those of all other places
 	batch float64 // B, sequences in decode, on average
 	share float64 // ρ
 
 	decode cost.Step
 	step   float64 // T
 	stable bool
-	full   bool // the batch does not fit with its fluctuation
+	full   bool // requests come faster than all places serve them
 	closed bool // a fixed number of clients
 
 	prompts promptQueue
 	delay   float64 // by which the prompts that a request leaves behind hold its tokens up, if it has many
 	running excess  // sequences that hold blocks
+	held    excess  // places that they hold: not all take the same
 	slope   float64 // of T over B
 	settle  float64 // share of a deviation of the batch that each output length takes away
 
@@ -60,10 +62,6 @@ type state struct {
 	workMean, workSquare float64   // E[w], E[w²]
 	settled              float64   // E[1 − ρ^m], m the tokens after the first
 }
-
-// spread is how many standard deviations above the mean the batch must fit:
-// the 99th percentile of a normal distribution.
-var spread = mathext.NormalQuantile(0.99)
 
 // leastSettle bounds the variance of the batch at 20 times that of independent
 // sequences, where a batch would take 20 outputs' time to forget a deviation and a
@@ -81,6 +79,7 @@ type prompt struct {
 
 // newReplica computes what the uncached part of each prompt brings into steps.
 func newReplica(r replica) replica {
+	r.saturated = new(float64)
 	r.prompts = make([]prompt, len(r.mix.inputs))
 	for i, p := range r.mix.inputs {
 		tokens := p.tokens - p.cached
@@ -96,6 +95,7 @@ func (r replica) at(rate float64) state { return r.above(rate, 0) }
 func (r replica) above(rate, batch float64) state {
 	pipeline := float64(r.facts.Pipeline)
 	s := state{rate: rate / pipeline}
+	s.meets = s.rate * r.others()
 	if s.rate*r.receive > busiestTransfer {
 		return s
 	}
@@ -104,8 +104,18 @@ func (r replica) above(rate, batch float64) state {
 	}
 	s.stable = true
 	s.fluctuate(r)
-	s.full = s.running.at(spread) > r.capacity/pipeline
+	s.queueSlots(r)
 	return s
+}
+
+// others is the share of the arriving prompts that can be at work beside a request:
+// with few places, its own keeps one of them from being taken. A replica that only
+// prefills has a prompt's place free when the prompt is done.
+func (r replica) others() float64 {
+	if r.transfer != nil {
+		return 1
+	}
+	return max(0, 1-float64(r.facts.Pipeline)/r.capacity)
 }
 
 // addPrompts computes the work of the prompts beside the decodes of a step.
@@ -148,16 +158,16 @@ func (s *state) iterate(r replica, batch, leap float64) bool {
 		case r.transfer != nil:
 			return 0
 		}
-		return s.rate*((r.mix.output-1)*s.step+s.delay*s.settled) - batch
+		return max(0, s.rate*((r.mix.output-1)*s.step+s.delay*s.settled)) - batch
 	}
 	last, lastGrowth := batch, growth(batch)
 	now := batch + lastGrowth
-	for range 10_000 {
+	for range 1000 {
 		if math.Abs(lastGrowth) < 1e-8*max(1, last) {
 			return true
 		}
 		if now > capacity {
-			s.batch = now
+			s.batch, s.full = now, true
 			return false
 		}
 		g := growth(now)
@@ -184,10 +194,10 @@ func (s *state) load(r replica, batch float64) bool {
 	s.batch = batch
 	s.decode = r.decodeStep(batch)
 	s.addPrompts(r)
-	if s.share = s.rate * s.workMean; s.share >= 1 {
+	if s.share = s.meets * s.workMean; s.share >= 1 {
 		return false
 	}
-	if s.settled == 0 {
+	if s.settled == 0 && r.mix.output > 1 { // one token alone has none after it to be late
 		s.settled, _ = r.mix.settled(s.share)
 	}
 	s.step = s.decode.Seconds / (1 - s.share)
@@ -207,6 +217,7 @@ func (r replica) decodeStep(n float64) cost.Step {
 	if r.transfer != nil {
 		return r.emptyStep()
 	}
+	n = min(n, max(0, r.capacity/float64(r.facts.Pipeline)-1))
 	return cost.StepTime(r.facts, r.device, r.constants, cost.Batch{Decode: []cost.Decode{{Sequences: 1 + n, Context: r.mix.context()}}})
 }
 

@@ -13,6 +13,8 @@ type mix struct {
 	outputs lengths
 	later   []weighted // tokens after the first, at least one
 
+	outputPoints []weighted
+
 	input, output    float64 // means
 	outputSquare     float64 // mean of the square
 	cached           float64 // mean prompt tokens that the prefix cache has
@@ -52,7 +54,8 @@ func newMix(w profiles.Workload, blockSize int, resident float64, limit int) mix
 		m.cached += p.weight * p.cached
 		m.shared += p.weight * shared
 	}
-	for _, point := range outputs.points() {
+	m.outputPoints = outputs.points()
+	for _, point := range m.outputPoints {
 		m.output += point.weight * point.value
 		m.outputSquare += point.weight * point.value * point.value
 		m.later = append(m.later, weighted{point.weight, max(1, point.value-1)})
@@ -77,6 +80,32 @@ func (m mix) hitRate() float64 { return m.cached / m.input }
 // over time: long outputs are in flight for longer, so that half the mean of
 // the square over the mean is generated already.
 func (m mix) context() float64 { return m.input + m.outputSquare/(2*m.output) }
+
+// own is the mean number of tokens that a running sequence holds alone: less the
+// prefixes that it shares.
+func (m mix) own() float64 { return m.context() - m.cached }
+
+// unequal are squared coefficients of variation. That of the tokens which running
+// sequences hold alone: a request of n output tokens has, at a random moment of its
+// stay, any number up to n, and is met in proportion to n. And that of tokens × time
+// over requests, in which a long request weighs twice, with its tokens and with its
+// time.
+func (m mix) unequal() (held, footprint float64) {
+	square, cube, fourth := m.outputSquare, 0.0, 0.0
+	for _, p := range m.outputPoints {
+		cube += p.weight * p.value * p.value * p.value
+		fourth += p.weight * p.value * p.value * p.value * p.value
+	}
+	inputs := 0.0
+	for _, p := range m.inputs {
+		inputs += p.weight * (p.tokens - p.cached) * (p.tokens - p.cached)
+	}
+	own, age := m.input-m.cached, square/(2*m.output)
+	held = (inputs - own*own + cube/(3*m.output) - age*age) / (m.own() * m.own())
+	mean := own*m.output + square/2
+	footprint = (inputs*square+own*cube+fourth/4)/(mean*mean) - 1
+	return max(0, held), max(0, footprint)
+}
 
 // settled is the mean over outputs of m tokens after the first of 1 − ρ^m, the
 // part of a delay by ρ, ρ², ρ³ … that falls into m steps, and of the same per

@@ -91,13 +91,14 @@ type Memory struct {
 	CUDAGraphBytes  int64   `json:"cuda_graph_bytes,omitempty"`
 	GraphsOutside   bool    `json:"cuda_graph_outside_budget,omitempty"` // graphs are captured beside the budget, not taken from it
 	ReserveBytes    int64   `json:"reserve_bytes,omitempty"`
-	KVCacheBytes    int64   `json:"kv_cache_bytes"`                       // negative: so much is missing
+	KVCacheBytes    int64   `json:"kv_cache_bytes,omitempty"`             // of PlanMemory, negative: so much is missing
+	MissingBytes    int64   `json:"missing_bytes,omitempty"`              // when weights and overheads leave no pool
 	ErrorBytes      int64   `json:"kv_cache_error_bytes,omitempty"`       // typical distance of the pool from engine logs
 	FirstStageBytes int64   `json:"first_stage_kv_cache_bytes,omitempty"` // pool of a pipeline's first stage, where another one decides
-	KVCacheBlocks   int64   `json:"kv_cache_blocks"`
-	KVCacheTokens   int64   `json:"kv_cache_tokens"`
-	MaxConcurrency  float64 `json:"max_concurrency"` // requests of max_model_len
-	MixSequences    float64 `json:"mix_sequences"`   // requests of the workload, on average, at once
+	KVCacheBlocks   int64   `json:"kv_cache_blocks,omitempty"`
+	KVCacheTokens   int64   `json:"kv_cache_tokens,omitempty"`
+	MaxConcurrency  float64 `json:"max_concurrency,omitempty"` // requests of max_model_len
+	MixSequences    float64 `json:"mix_sequences,omitempty"`   // requests of the workload, on average, at once
 	Given           bool    `json:"kv_cache_given,omitempty"`
 
 	*PoolRange // of a pool that is computed and has an error

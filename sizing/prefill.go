@@ -35,9 +35,12 @@ type promptQueue struct {
 	outside  float64 // server, tokenizer and the way to the client
 	chunks   float64 // sum over the prompt's steps of their work squared, mean
 
-	wait    excess // ahead and behind
-	first   excess // the time to the first token
-	backlog excess // work that waits when the first token comes
+	wait    excess    // ahead and behind, and steps that they are in
+	rest    float64   // longest rest of the running step's decodes
+	never   float64   // share of requests that wait for no prompts
+	slots   slotQueue // the wait for a place
+	first   excess    // the time to the first token
+	backlog excess    // work that waits when the first token comes
 }
 
 // budget is how many tokens of prompts a step takes beside its decodes.
@@ -62,24 +65,26 @@ func (s *state) queuePrompts(r replica) bool {
 		}
 		q.chunks += p.weight * chunks
 	}
-	if q.busy = s.rate * q.service; q.busy >= 1 {
+	if q.busy = s.meets * q.service; q.busy >= 1 {
 		s.prompts = q
 		return false
 	}
-	q.ahead = s.rate * q.square / (2 * (1 - q.busy))
+	q.ahead = s.meets * q.square / (2 * (1 - q.busy))
 	q.working = 1 - math.Exp(-s.batch)*(1-q.busy)
-	q.counted = q.ahead - s.rate*s.workSquare/(2*(1-rho))
+	q.counted = q.ahead - s.meets*s.workSquare/(2*(1-rho))
 	q.boundary = q.working * (d/2 + max(0, rho*s.step-q.counted))
 	q.ownSteps(r, s)
-	q.wait.mean = q.ahead + q.behind
-	q.wait.variance = q.ahead*q.ahead + s.rate*q.cube/(3*(1-q.busy)) +
-		s.step*s.step/12 + s.rate*q.chunks*s.step/(1-rho)
-	q.first.mean += q.boundary + q.wait.mean
-	q.first.variance += q.wait.variance
+	q.rest = d
+	q.never = (1 - q.busy) * math.Exp(-q.behind/s.workMean)
+	q.wait.mean = q.ahead + q.behind + q.boundary - q.working*d/2
+	q.wait.variance = q.ahead*q.ahead + s.meets*q.cube/(3*(1-q.busy)) +
+		s.step*s.step*rho*(2-rho)/12 + s.meets*q.chunks*s.step/(1-rho)
+	q.first.mean += q.boundary + q.ahead + q.behind
+	q.first.variance += q.wait.variance + q.working*d*d*(1./3-q.working/4)
 	q.outside = r.constants.RequestS
 	q.backlog = excess{
 		mean:     rho*q.first.mean - q.behind,
-		variance: s.rate*s.workSquare*q.first.mean + rho*rho*q.first.variance,
+		variance: s.meets*s.workSquare*q.first.mean + rho*rho*q.first.variance,
 	}
 	q.first.mean += q.outside // during which nothing arrives ahead of it in the engine
 	for i, t := range r.transfer {
@@ -97,7 +102,7 @@ func (q *promptQueue) ownSteps(r replica, s *state) {
 	if q.own == nil {
 		q.own = make([]weighted, len(r.prompts))
 	}
-	running := s.step + s.rate*q.chunks/(1-rho*rho)
+	running := s.step + s.meets*q.chunks/(1-rho*rho)
 	square := 0.0
 	for i := range r.prompts {
 		p, w := &r.prompts[i], s.work[i]
@@ -123,19 +128,23 @@ func (s state) ttft() float64 { return s.prompts.first.mean }
 // distribution have steps where there are none.
 func (s state) ttftBelow(t float64) float64 {
 	own, sum := s.prompts.own, 0.0
-	t -= s.prompts.boundary + s.prompts.outside
+	t -= s.prompts.outside
+	wait := s.prompts.waiting()
 	low := own[0].value
-	atLow := s.prompts.wait.below(t - low)
+	atLow := wait.below(t - low)
 	for i, p := range own {
 		high := own[min(i+1, len(own)-1)].value
 		high = (p.value + high) / 2
 		if t < high {
 			if high > low && t > low {
-				sum += p.weight * (t - low) / (high - low) * (atLow + s.prompts.wait.below(0)) / 2
+				sum += p.weight * (t - low) / (high - low) * (atLow + wait.below(0)) / 2
 			}
 			break
 		}
-		atHigh := s.prompts.wait.below(t - high)
+		atHigh := atLow
+		if high > low {
+			atHigh = wait.below(t - high)
+		}
 		sum += p.weight * (atLow + atHigh) / 2
 		low, atLow = high, atHigh
 	}
@@ -147,13 +156,74 @@ func (s state) ttftQuantile(p float64) float64 {
 	return invert(s.ttftBelow, p, s.prompts.own[len(s.prompts.own)-1].value)
 }
 
-// invert finds where a distribution reaches p, from a first guess.
+// waiting is the distribution of what a request waits before its own prompt's
+// steps. One that finds a place waits for the rest of the running step, which is
+// anything up to a step if there is one, and for prompts, if there are any; one that
+// does not waits for the place.
+type waiting struct {
+	never   float64 // share that waits for no prompts
+	prompts excess  // wait of the others
+	working float64
+	rest    float64
+	slots   slotQueue
+	before  float64 // mean of all but the wait for a place
+}
+
+func (q promptQueue) waiting() waiting {
+	w := waiting{never: q.never, prompts: q.wait, working: q.working, rest: q.rest, slots: q.slots}
+	w.before = q.wait.mean + q.working*q.rest/2
+	if some := 1 - q.never; some > 0 && q.never > 0 {
+		mean := q.wait.mean / some
+		square := (q.wait.variance + q.wait.mean*q.wait.mean) / some
+		w.prompts = excess{mean, max(0, square-mean*mean)}
+	}
+	return w
+}
+
+// below is the share of requests that wait at most t.
+func (w waiting) below(t float64) float64 {
+	if t < 0 {
+		return 0
+	}
+	share := (1 - w.slots.waits) * w.found(t)
+	if over := t - w.before; over > 0 && w.slots.waits > 0 {
+		share -= w.slots.waits * math.Expm1(-over/w.slots.mean)
+	}
+	return share
+}
+
+// found is below for those that find a place. The mean over the rest of the
+// running step is taken at four moments.
+func (w waiting) found(t float64) float64 {
+	atOnce := w.never + (1-w.never)*w.prompts.below(t)
+	if w.working == 0 || w.rest == 0 {
+		return atOnce
+	}
+	const moments = 4
+	share := w.never * min(1, t/w.rest)
+	for i := range moments {
+		share += (1 - w.never) / moments * w.prompts.below(t-w.rest*(float64(i)+0.5)/moments)
+	}
+	return (1-w.working)*atOnce + w.working*share
+}
+
+// longest is the longest time that is looked for, in seconds: three centuries.
+const longest = 1e10
+
+// invert finds where a distribution of times reaches p, from a first guess. Guesses
+// may be anything; the result is positive, and at most the longest.
 func invert(below func(float64) float64, p, guess float64) float64 {
-	low, high := 0.0, guess
-	for below(high) < p && high < 1e6 {
+	low, high := 0.0, 1e-9
+	if guess > high {
+		high = min(guess, longest)
+	}
+	for high < longest && !(below(high) >= p) {
 		low, high = high, high*2
 	}
-	for high-low > 1e-7*high {
+	for range 200 {
+		if high-low <= 1e-7*high {
+			break
+		}
 		middle := (low + high) / 2
 		if below(middle) < p {
 			low = middle
@@ -161,5 +231,5 @@ func invert(below func(float64) float64, p, guess float64) float64 {
 			high = middle
 		}
 	}
-	return high
+	return min(high, longest)
 }

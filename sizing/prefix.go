@@ -3,6 +3,7 @@ package sizing
 import (
 	"math"
 
+	"github.com/llmctl/llmctl/internal/units"
 	"github.com/llmctl/llmctl/profiles"
 )
 
@@ -11,6 +12,15 @@ import (
 // 0.15 too low, 0.5 up to 0.1 and 0.7 up to 0.05 (prefix_test.go, by events); a
 // half leaves room for loads nearer to the limit.
 const idleBlocks = 0.5
+
+// warnOfPrefix says when shared prefixes are longer than the prompts that they begin.
+func (s *situation) warnOfPrefix(m mix) {
+	p := s.workload.Prefix
+	if p.Groups > 0 && float64(p.Tokens) >= m.input {
+		s.warn("long-prefix", "the shared prefix of %d tokens is not shorter than the mean prompt of %s: it is cut to the prompt less one token, so that almost all is taken to be cached; --isl counts the prefix too",
+			p.Tokens, units.Number(m.input))
+	}
+}
 
 // prefixHits is the share of shared prefixes that requests find in the cache.
 // Blocks are evicted when least recently used, and those of finished requests

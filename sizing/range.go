@@ -20,7 +20,7 @@ type PoolRange struct {
 
 // fillRange computes the range of a pool that is not a setting.
 func (m *Memory) fillRange(s *situation, l layout) {
-	if m.Given || m.ErrorBytes == 0 {
+	if m.Given || m.ErrorBytes == 0 || m.KVCacheBytes+m.ErrorBytes <= 0 {
 		return
 	}
 	tokens := func(pool int64) (int64, float64) {

@@ -183,6 +183,14 @@ func warningCases(t *testing.T) map[string][2]func(*Request) {
 			func(r *Request) { r.Scenario.SLO = []profiles.SLO{{TTFT: 280 * time.Millisecond}} },
 			func(r *Request) { r.Scenario.SLO = []profiles.SLO{{TTFT: time.Second}} },
 		},
+		"long-prefix": {
+			func(r *Request) {
+				r.Scenario.Workload.Input, r.Scenario.Workload.Prefix = fixed(1000), profiles.Prefix{Groups: 1, Tokens: 5000}
+			},
+			func(r *Request) {
+				r.Scenario.Workload.Input, r.Scenario.Workload.Prefix = fixed(1000), profiles.Prefix{Groups: 1, Tokens: 900}
+			},
+		},
 		"autoscale": {
 			func(r *Request) { r.Scenario.Workload.Arrival = rps(100) },
 			func(r *Request) { r.Scenario.Workload.Arrival = rps(1) },

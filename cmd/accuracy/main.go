@@ -44,6 +44,9 @@ func compare(s *iostreams.IO, dir, page string) (broken []string, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if missing := data.Missing(); len(missing) > 0 {
+		_, _ = fmt.Fprintf(s.Err, "not in %s, so that their checks have no rows: %s\n", dir, strings.Join(missing, ", "))
+	}
 	checks, err := accuracy.All(data)
 	if err != nil {
 		return nil, err

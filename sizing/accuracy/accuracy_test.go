@@ -64,6 +64,12 @@ func TestPoolOfAFolder(t *testing.T) {
 	}
 	got := map[string][]string{}
 	for _, c := range checks {
+		if len(c.Rows) == 0 {
+			if c.verdict() != "no rows" {
+				t.Errorf("%s is %s without rows", c.Name, c.verdict())
+			}
+			continue
+		}
 		for _, r := range c.Rows {
 			got[c.Name] = append(got[c.Name], r.ID)
 		}
@@ -131,6 +137,70 @@ func TestQuantile(t *testing.T) {
 	for p, want := range map[float64]float64{0: 0.1, 0.5: 0.25, 1: 0.4} {
 		if got := c.Quantile(p); got < want-1e-12 || got > want+1e-12 {
 			t.Errorf("quantile %v is %v, want %v", p, got, want)
+		}
+	}
+}
+
+// TestFilesThatLackAColumn: rows whose checks can not be read are no success.
+func TestFilesThatLackAColumn(t *testing.T) {
+	for _, tc := range []struct{ file, column string }{
+		{"kv_reported.csv", "checks"}, {"kv_reported.csv", "kv_tokens"}, {"trtllm_max_sequences.csv", "measured_max_concurrent_seqs"},
+		{"models.csv", "total_params"}, {"serving_measured.csv", "tpot_ms_mean"}, {"serving_measured.csv", "runnable"},
+	} {
+		t.Run(tc.file+" "+tc.column, func(t *testing.T) {
+			dir := t.TempDir()
+			text, err := os.ReadFile(filepath.Join("data", tc.file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			head, rows, _ := strings.Cut(string(text), "\n")
+			head = strings.Replace(","+head+",", ","+tc.column+",", ",renamed,", 1)
+			head = strings.Trim(head, ",")
+			if err := os.WriteFile(filepath.Join(dir, tc.file), []byte(head+"\n"+rows), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			d, err := Open(dir)
+			if err == nil {
+				_, err = All(d)
+			}
+			if err == nil || !strings.Contains(err.Error(), "reading "+tc.file+": column "+tc.column+" is missing") {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+// TestEmptyFolder: its checks are shown, and none of them is held.
+func TestEmptyFolder(t *testing.T) {
+	d, err := Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(d.Missing()) != 4 {
+		t.Errorf("missing: %q", d.Missing())
+	}
+	checks, err := All(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := Print(&out, checks); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(out.String(), "no rows"); n != len(checks) || n < 10 || strings.Contains(out.String(), "held\n") {
+		t.Errorf("of %d checks, %d without rows:\n%s", len(checks), n, out.String())
+	}
+}
+
+// TestVerdict: a check that has no bar is neither held nor broken.
+func TestVerdict(t *testing.T) {
+	rows := []Row{{}}
+	for want, c := range map[string]Check{
+		"no rows": {Bar: "≤ 1 %", Held: true}, "shown": {Rows: rows, Held: true},
+		"held": {Bar: "≤ 1 %", Rows: rows, Held: true}, "not held": {Bar: "≤ 1 %", Rows: rows},
+	} {
+		if got := c.verdict(); got != want {
+			t.Errorf("%+v is %q, want %q", c, got, want)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 // state enough for it.
 type Check struct {
 	Name     string      // what is compared
-	Bar      string      // what must hold, in words
+	Bar      string      // what must hold, in words; empty when it is shown for the reader only
 	Held     bool        // whether it did; exclusions above MaxExcluded break it too
 	Summary  string      // what was reached
 	Rows     []Row       // all rows that were compared
@@ -108,6 +108,30 @@ func (c Check) within(bound float64) (inside, unexplained int) {
 // settle sets Held: what the comparison found, and few enough exclusions.
 func (c *Check) settle(held bool) {
 	c.Held = held && len(c.Rows) > 0 && c.ExcludedShare() <= MaxExcluded
+}
+
+// verdict words whether the bar holds; a check without one has none.
+func (c Check) verdict() string {
+	switch {
+	case len(c.Rows) == 0:
+		return "no rows"
+	case c.Bar == "":
+		return "shown"
+	case c.Held:
+		return "held"
+	}
+	return "not held"
+}
+
+// bar is Bar for a table.
+func (c Check) bar() string { return cmp.Or(c.Bar, "none; shown for the reader") }
+
+// reached is Summary for a table.
+func (c Check) reached() string {
+	if len(c.Rows) == 0 {
+		return "–"
+	}
+	return c.Summary
 }
 
 // percent words a share with as many digits as a bar needs.

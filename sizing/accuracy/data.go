@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/llmctl/llmctl/profiles"
@@ -42,7 +43,7 @@ func Open(dir string) (Data, error) {
 		}
 		d.files = os.DirFS(dir)
 	}
-	models, err := d.table("models.csv")
+	models, err := d.table(modelsFile)
 	if err != nil {
 		return d, err
 	}
@@ -60,9 +61,42 @@ func Open(dir string) (Data, error) {
 	return d, nil
 }
 
+// The files of a folder.
+const (
+	reportedFile  = "kv_reported.csv"
+	sequencesFile = "trtllm_max_sequences.csv"
+	modelsFile    = "models.csv"
+	servingFile   = "serving_measured.csv"
+)
+
+// configuration are the columns that make a row a request.
+var configuration = []string{"model_key", "accelerator_key", "memory_bytes", "weight_format", "engine_key", "tp", "kv_dtype", "max_num_seqs", "max_num_batched_tokens", "runnable"}
+
+// columns are those that the checks of a file read and can not do without; in a file
+// that lacks one, rows would go by unseen.
+var columns = map[string][]string{
+	reportedFile: append(slices.Clone(configuration), "id", "pp", "dp", "max_model_len", "gpu_memory_utilization", "block_size", "available_kv_gib_per_gpu", "kv_tokens",
+		"num_gpu_blocks", "max_concurrency_x", "model_load_gib_per_gpu", "checks", "duplicate_of"),
+	sequencesFile: append(slices.Clone(configuration), "max_seq_len", "free_gpu_memory_fraction", "measured_max_concurrent_seqs"),
+	modelsFile:    {"key", "total_params", "config_file"},
+	servingFile: {"id", "model_key", "accelerator_key", "engine_key", "weight_format", "tp", "isl", "osl", "load_kind", "load_value", "request_rate_measured",
+		"tpot_ms_mean", "ttft_ms_mean", "runnable", "checks", "duplicate_of", "repeat_of"},
+}
+
+// Missing names the files that the folder lacks, whose checks have no rows.
+func (d Data) Missing() []string {
+	var names []string
+	for _, name := range []string{reportedFile, sequencesFile, modelsFile, servingFile} {
+		if _, err := fs.Stat(d.files, name); errors.Is(err, fs.ErrNotExist) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // table reads one file; a file that the folder lacks has no rows.
 func (d Data) table(name string) ([]record, error) {
-	rows, err := readTable(d.files, name)
+	rows, err := readTable(d.files, name, columns[name]...)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -44,7 +44,7 @@ func Markdown(checks []Check) string {
 	b.WriteString(preface)
 	b.WriteString("| check | bar | reached | rows | left out | |\n|---|---|---|---:|---:|---|\n")
 	for _, c := range checks {
-		fmt.Fprintf(&b, "| %s | %s | %s | %d | %s | %s |\n", c.Name, c.Bar, c.Summary, len(c.Rows), excluded(c), verdict(c))
+		fmt.Fprintf(&b, "| %s | %s | %s | %d | %s | %s |\n", c.Name, c.bar(), c.reached(), len(c.Rows), excluded(c), c.verdict())
 	}
 	for _, c := range checks {
 		fmt.Fprintf(&b, "\n## %s\n\nThe worst rows:\n\n| row | what | planned | published | error |\n|---|---|---:|---:|---:|\n", title(c.Name))

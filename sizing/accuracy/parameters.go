@@ -13,7 +13,7 @@ const parametersBar = 0.001
 // Parameters compares the count from a config.json with the published total of
 // the text model (models.csv).
 func Parameters(d Data) ([]Check, error) {
-	rows, err := d.table("models.csv")
+	rows, err := d.table(modelsFile)
 	if err != nil {
 		return nil, err
 	}

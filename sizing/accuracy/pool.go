@@ -18,7 +18,7 @@ const tokensBar = 0.002
 // concurrency given the logged pool, the pool from nothing but the
 // configuration, and the weights.
 func Pool(d Data) ([]Check, error) {
-	rows, err := d.table("kv_reported.csv")
+	rows, err := d.table(reportedFile)
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +29,7 @@ func Pool(d Data) ([]Check, error) {
 	rows = append(rows, found...)
 	tokens := Check{Name: "KV tokens and concurrency, given the pool", Bar: "≤ 0.2 % on each row, or explained"}
 	pool := Check{Name: "KV pool end to end", Bar: "median ≤ 2 %, 90th percentile ≤ 8 %"}
-	weights := Check{Name: "weights of one accelerator", Bar: "none; shown for the reader"}
+	weights := Check{Name: "weights of one accelerator"}
 	for _, r := range rows {
 		if !r.runnable() || r["duplicate_of"] != "" {
 			continue

@@ -13,7 +13,8 @@ import (
 // worstShown is how many of the worst rows each view lists.
 const worstShown = 10
 
-// All runs every check on the data, in the order of the table.
+// All runs every check on the data, in the order of the table. The checks of a file
+// that the folder lacks have no rows.
 func All(d Data) ([]Check, error) {
 	var checks []Check
 	for _, run := range []func(Data) ([]Check, error){Pool, Sequences, Parameters, Times} {
@@ -21,11 +22,7 @@ func All(d Data) ([]Check, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, c := range some {
-			if len(c.Rows)+len(c.Excluded) > 0 {
-				checks = append(checks, c)
-			}
-		}
+		checks = append(checks, some...)
 	}
 	return checks, nil
 }
@@ -36,12 +33,15 @@ func Print(w io.Writer, checks []Check) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(t, "check\tbar\treached\trows\texcluded\t")
 	for _, c := range checks {
-		_, _ = fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s\t%s\n", c.Name, c.Bar, c.Summary, len(c.Rows), excluded(c), verdict(c))
+		_, _ = fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s\t%s\n", c.Name, c.bar(), c.reached(), len(c.Rows), excluded(c), c.verdict())
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
 	for _, c := range checks {
+		if len(c.Rows)+len(c.Excluded) == 0 {
+			continue
+		}
 		_, _ = fmt.Fprintf(w, "\n%s: the worst\n", c.Name)
 		for _, r := range c.Worst(worstShown) {
 			_, _ = fmt.Fprintf(t, "  %s\t%s\tgot %s\twant %s\t%s\n", r.ID, r.Subject, figure(r.Got), figure(r.Want), percent(r.Error))
@@ -56,13 +56,6 @@ func Print(w io.Writer, checks []Check) error {
 		}
 	}
 	return nil
-}
-
-func verdict(c Check) string {
-	if c.Held {
-		return "held"
-	}
-	return "not held"
 }
 
 // excluded is the number of rows left out, and their share.

@@ -12,7 +12,7 @@ import (
 // once (trtllm_max_sequences.csv): each has its max_seq_len reserved, so that
 // whole ones of that length count.
 func Sequences(d Data) ([]Check, error) {
-	rows, err := d.table("trtllm_max_sequences.csv")
+	rows, err := d.table(sequencesFile)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -12,8 +13,8 @@ import (
 // record is one row of a CSV by the names of its header.
 type record map[string]string
 
-// readTable reads a CSV of the data's folder.
-func readTable(files fs.FS, name string) ([]record, error) {
+// readTable reads a CSV of the data's folder, which must have the columns.
+func readTable(files fs.FS, name string, needed ...string) ([]record, error) {
 	f, err := files.Open(name)
 	if err != nil {
 		return nil, err
@@ -25,6 +26,14 @@ func readTable(files fs.FS, name string) ([]record, error) {
 	}
 	if len(lines) == 0 {
 		return nil, fmt.Errorf("reading %s: the header is missing", name)
+	}
+	for i, column := range lines[0] {
+		lines[0][i] = strings.TrimSpace(strings.TrimPrefix(column, "\ufeff"))
+	}
+	for _, column := range needed {
+		if !slices.Contains(lines[0], column) {
+			return nil, fmt.Errorf("reading %s: column %s is missing", name, column)
+		}
 	}
 	var rows []record
 	for n, line := range lines[1:] {

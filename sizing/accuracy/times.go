@@ -1,9 +1,7 @@
 package accuracy
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 
 	"github.com/llmctl/llmctl/sizing/cost"
 	"github.com/llmctl/llmctl/sizing/fit"
@@ -22,17 +20,17 @@ const (
 // Points are the measured times of serving_measured.csv that state enough to be
 // fitted, and the runnable rows that are left out, each with the rule.
 func Points(d Data) ([]fit.Point, []fit.Left, error) {
-	f, err := d.files.Open("serving_measured.csv")
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, nil
+	if rows, err := d.table(servingFile); err != nil || rows == nil {
+		return nil, nil, err
 	}
+	f, err := d.files.Open(servingFile)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer func() { _ = f.Close() }()
 	rows, err := fit.ReadRows(f)
 	if err != nil {
-		return nil, nil, fmt.Errorf("reading serving_measured.csv: %w", err)
+		return nil, nil, fmt.Errorf("reading %s: %w", servingFile, err)
 	}
 	if _, err := d.table("serving_measured.csv"); err != nil {
 		return nil, nil, err // of a cell that is no figure
@@ -47,7 +45,7 @@ func Points(d Data) ([]fit.Point, []fit.Left, error) {
 // the time to first token.
 func Times(d Data) ([]Check, error) {
 	targets, left, err := Points(d)
-	if err != nil || len(targets) == 0 {
+	if err != nil {
 		return nil, err
 	}
 	known, err := knownPoints(d, targets)
