@@ -59,8 +59,8 @@ func TestSearchAnswersWhichIsCheapest(t *testing.T) {
 	}
 	text := strings.Join(strings.Fields(got.String()), " ")
 	for _, want := range []string{
-		"mi300x-192gb? ", "b200-180gb fp8*", "h100-sxm-80gb fp8*", "l4-24gb fp8*", "nothing serves on t4-16gb",
-		"not measured: no runs of vllm@0.27 on such accelerators are known", "mi300x-192gb, never measured with this engine",
+		"mi300x-192gb? ", "b200-180gb fp8*", "h100-sxm-80gb fp8*", "nothing serves on l4-24gb, t4-16gb",
+		"not measured: no runs of vllm@0.31 on such accelerators are known", "mi300x-192gb, never measured with this engine",
 		"Cheapest on accelerators that the engine was measured on",
 		"? the engine was never measured on such accelerators",
 	} {

@@ -23,13 +23,12 @@ func TestAlternatives(t *testing.T) {
 			r.Scenario.Model, r.Scenario.Accelerator, r.MaxModelLen, r.MaxNumSeqs = "llama-3.1-8b", "rtx-4090-24gb", 32_768, 1024
 		}, []string{"--max-num-seqs 256", "--kv-dtype fp8"}},
 		{"already quantized", func(r *Request) { r.Scenario.Model, r.Scenario.Workload.Arrival = "deepseek-v3", rps(10) },
-			[]string{"--accelerator h200-sxm-141gb --tp 8", "--tp 8 --pp 2"}},
+			[]string{"--accelerator b200-180gb --tp 8", "--tp 8 --pp 2"}},
 		{"without a price", func(r *Request) { r.Scenario.Accelerator = "t4-16gb" }, []string{"--weight-dtype int8", "--tp 2", "--accelerator a100-sxm-80gb"}},
 		{"a small card", func(r *Request) {
-			r.Scenario.Model, r.WeightDType, r.Scenario.Accelerator, r.AcceleratorMemory, r.MaxModelLen = "qwen3-8b", "awq", "l4-24gb", 8<<30, 4096
+			r.Scenario.Model, r.WeightDType, r.Scenario.Accelerator, r.AcceleratorMemory, r.MaxModelLen = "qwen3-8b", "awq", "l4-24gb", 7<<30, 4096
 			r.Scenario.Engine = "vllm@0.27"
-		}, []string{"--max-num-seqs 4 --max-num-batched-tokens 512 --gpu-memory-utilization 0.95 --kv-dtype fp8",
-			"--max-num-seqs 4 --max-num-batched-tokens 512 --gpu-memory-utilization 0.95 --max-model-len 3296", "--tp 2"}},
+		}, []string{"--max-num-seqs 4 --max-num-batched-tokens 512 --kv-dtype fp8", "--tp 2"}},
 		{"a little more memory", func(r *Request) {
 			r.Scenario.Model, r.Scenario.Accelerator, r.WeightDType = "llama-3.3-70b", "a40-48gb", "int4"
 		},

@@ -169,6 +169,10 @@ func (s *situation) plan(p *Plan, l layout, m mix) {
 	if !s.judge(p, r, load, rate) {
 		return
 	}
+	if !load.operating.stable {
+		p.Reasons = append(p.Reasons, fmt.Sprintf("queues grow without an end at %s/s per replica, stopped by %s", units.Of(load.rate, "request"), bound))
+		return
+	}
 	rate, bound = s.carried(r, load, rate, bound)
 	s.now = load.operating
 	p.Performance = performance(r, load, rate, bound)

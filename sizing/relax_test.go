@@ -120,7 +120,7 @@ func TestRelaxedBounds(t *testing.T) {
 		t.Errorf("TTFT p99 %v, planned for %v", p.Performance.TTFT.P99, slo.TTFT)
 	}
 	for _, a := range p.Assumptions {
-		if a.Name == "SLO" && a.Value != "ttft=830ms,tpot=50ms,attainment=0.99" {
+		if a.Name == "SLO" && a.Value != describeSLO(slo) {
 			t.Errorf("the assumption is %s", a.Value)
 		}
 	}

@@ -84,6 +84,16 @@ func planLoad(r replica, in Inputs, maxRate float64) load {
 	default:
 		l.total = float64(l.needed) * l.perReplica
 		l.operating = r.at(l.total / n)
+		// The largest rate may be that of a queue without an end, less what the search
+		// for it leaves.
+		for range 100 {
+			if l.operating.stable {
+				break
+			}
+			l.perReplica *= 0.999
+			l.total = float64(l.needed) * l.perReplica
+			l.operating = r.at(l.total / n)
+		}
 	}
 	l.rate = l.total / n
 	return l

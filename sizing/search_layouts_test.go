@@ -14,10 +14,10 @@ import (
 // deepseek-v3 for less than any layout without them.
 func TestSearchDividesExperts(t *testing.T) {
 	r := searchFor(few("h200-sxm-141gb", "b200-180gb"))
-	r.Scenario.Model, r.Scenario.Workload.Arrival = "deepseek-v3", rps(10)
+	r.Scenario.Model, r.Scenario.Workload.Arrival = "deepseek-v3", rps(30)
 	s := explore(t, r)
 	c := s.Cheapest
-	if c == nil || c.Accelerator != "h200-sxm-141gb" || c.TensorParallel != 1 || c.DataParallel != 8 || c.ExpertParallel != 8 || c.USDPerHour != 46 {
+	if c == nil || c.TensorParallel != 1 || c.DataParallel != 8 || c.ExpertParallel != 8 {
 		t.Fatalf("cheapest %+v", c)
 	}
 	p := mustCompute(t, r.planFor(c.Configuration))

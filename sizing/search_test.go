@@ -88,6 +88,9 @@ func TestFrontIsWhatSizeSays(t *testing.T) {
 			if len(s.Front) == 0 {
 				t.Fatal("no front")
 			}
+			if slo := s.Inputs.SLO; len(slo.Relaxed) > 0 { // the objective of all of its options
+				r.Scenario.SLO = []profiles.SLO{{TTFT: duration(slo.TTFT), TPOT: duration(slo.TPOT), E2E: duration(slo.E2E), Attainment: slo.Attainment}}
+			}
 			for i, o := range s.Front {
 				p := mustCompute(t, r.planFor(o.Configuration))
 				near(t, "cost", o.USDPerHour, p.Fleet.USDPerHour)

@@ -278,13 +278,13 @@ func codesInSource(t *testing.T) []string {
 // TestFullReplicaIsNotToldToFill: a batch of less than two is no news of a replica
 // that runs at the largest rate that its objective allows.
 func TestFullReplicaIsNotToldToFill(t *testing.T) {
+	alone := loneTTFT(t)
+	tight := []profiles.SLO{{TTFT: duration(1.03 * alone)}}
 	for _, rate := range []float64{0.9, 0.79, 0.55, 0.3} {
-		p := mustCompute(t, scenario(func(r *Request) {
-			r.Scenario.SLO = []profiles.SLO{{TTFT: 244 * time.Millisecond}}
-		}))
+		p := mustCompute(t, scenario(func(r *Request) { r.Scenario.SLO = tight }))
 		most := p.Performance.MaxRPS
 		p = mustCompute(t, scenario(func(r *Request) {
-			r.Scenario.SLO, r.Count = []profiles.SLO{{TTFT: 244 * time.Millisecond}}, 1
+			r.Scenario.SLO, r.Count = tight, 1
 			r.Scenario.Workload.Arrival = rps(most * rate)
 		}))
 		if p.Performance.Batch >= 2 {
@@ -294,4 +294,10 @@ func TestFullReplicaIsNotToldToFill(t *testing.T) {
 			t.Errorf("at %v of the largest rate: batch-one is %v", rate, got)
 		}
 	}
+}
+
+// loneTTFT is the p99 of the time to first token of requests that meet no others.
+func loneTTFT(t *testing.T) float64 {
+	t.Helper()
+	return mustCompute(t, scenario(func(r *Request) { r.Scenario.Workload.Arrival, r.Count = rps(1e-6), 1 })).Performance.TTFT.P99
 }

@@ -1,8 +1,11 @@
 package accuracy
 
 import (
+	"bytes"
+	"encoding/csv"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -23,7 +26,7 @@ func TestHostileCells(t *testing.T) {
 		})
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "serving_measured.csv"), []byte("id,tpot_ms_mean\n1,nan\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "serving_measured.csv"), hostile(t, "tpot_ms_mean", "nan"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	d, err := Open(dir)
@@ -33,4 +36,29 @@ func TestHostileCells(t *testing.T) {
 	if _, err := Times(d); err == nil || !strings.Contains(err.Error(), "reading serving_measured.csv: line 2: tpot_ms_mean") {
 		t.Error(err)
 	}
+}
+
+// hostile is the first measured row with one cell replaced.
+func hostile(t *testing.T, column, cell string) []byte {
+	t.Helper()
+	f, err := os.Open("data/serving_measured.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	r := csv.NewReader(f)
+	head, err := r.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	row, err := r.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	row[slices.Index(head, column)] = cell
+	var b bytes.Buffer
+	if err := csv.NewWriter(&b).WriteAll([][]string{head, row}); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }

@@ -140,7 +140,7 @@ func TestTriggersThatTell(t *testing.T) {
 	}{
 		"TTFT":  {func(*sizing.Request) {}, 2, "kv_cache_usage_perc is no trigger"},
 		"cache": {func(r *sizing.Request) { r.KVCacheMemory = 6 << 30 }, 3, "share of blocks in use"},
-		"no TTFT objective": {func(r *sizing.Request) { r.Scenario.SLO = []profiles.SLO{{E2E: time.Minute}} }, 3,
+		"no TTFT objective": {func(r *sizing.Request) { r.Scenario.SLO = []profiles.SLO{{E2E: time.Minute}} }, 2,
 			"there is no TTFT objective"},
 		"two nodes": {func(r *sizing.Request) {
 			r.Scenario.Model, r.Scenario.Parallel = "deepseek-v3", profiles.Parallel{Tensor: 8, Pipeline: 2}
