@@ -1,6 +1,7 @@
 package profiles
 
 import (
+	"bytes"
 	"testing"
 
 	"go.yaml.in/yaml/v3"
@@ -52,5 +53,21 @@ func TestEmbeddedDataLoads(t *testing.T) {
 	}
 	if n := len(AcceleratorNames()); n < 15 {
 		t.Errorf("%d accelerators, want at least 15", n)
+	}
+}
+
+// TestEngineEntriesHaveKnownFields: entries are merged without a check of their
+// keys, which a file of a user's gets.
+func TestEngineEntriesHaveKnownFields(t *testing.T) {
+	for _, entry := range readEmbedded[[]yaml.Node]("engines.yaml") {
+		data, err := yaml.Marshal(&entry)
+		if err != nil {
+			t.Fatal(err)
+		}
+		decoder := yaml.NewDecoder(bytes.NewReader(data))
+		decoder.KnownFields(true)
+		if err := decoder.Decode(new(Engine)); err != nil {
+			t.Errorf("line %d: %v", entry.Line, err)
+		}
 	}
 }

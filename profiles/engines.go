@@ -1,7 +1,6 @@
 package profiles
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"slices"
@@ -33,21 +32,12 @@ var engineIndex = sync.OnceValue(func() []Engine {
 // engine.
 func inherit(before []Engine, changes *yaml.Node) (Engine, error) {
 	var e Engine
-	if err := changes.Decode(&e); err != nil {
-		return e, err
-	}
 	origins := map[string]string{}
-	if n := len(before); n > 0 && before[n-1].Name == e.Name {
+	if n := len(before); n > 0 && before[n-1].Name == valueOf(changes, "name") {
 		e = before[n-1]
 		origins = maps.Clone(e.Origins)
 	}
-	data, err := yaml.Marshal(changes)
-	if err != nil {
-		return e, err
-	}
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	decoder.KnownFields(true)
-	if err := decoder.Decode(&e); err != nil {
+	if err := changes.Decode(&e); err != nil {
 		return e, err
 	}
 	if len(e.CUDAGraph.Uncounted.Architectures) == 0 {
@@ -62,6 +52,16 @@ func inherit(before []Engine, changes *yaml.Node) (Engine, error) {
 	}
 	e.Origins = origins
 	return e, e.Validate()
+}
+
+// valueOf is the text of a key of a mapping, empty when it is not there.
+func valueOf(mapping *yaml.Node, key string) string {
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		if mapping.Content[i].Value == key {
+			return mapping.Content[i+1].Value
+		}
+	}
+	return ""
 }
 
 // EngineNames returns the references of the built-in engines, "vllm@0.19", in

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,6 +32,10 @@ plan that meets the objective, and for those that are better in latency.`,
   llmctl size --model ./my-model/config.json --isl 4096 --osl 512 --rps 5 -o json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			// One plan is over before collecting its garbage pays; a search comes to
+			// the limit.
+			defer debug.SetGCPercent(debug.SetGCPercent(-1))
+			defer debug.SetMemoryLimit(debug.SetMemoryLimit(256 << 20))
 			sc, err := f.resolve(cmd, s)
 			if err != nil {
 				return err
@@ -104,6 +109,7 @@ func (f *sizeFlags) add(cmd *cobra.Command) {
 
 // resolve reads all that was said into the request.
 func (f *sizeFlags) resolve(cmd *cobra.Command, s *iostreams.IO) (sc profiles.Scenario, err error) {
+	sizing.Preload()
 	if sc, err = f.scenario.resolve(cmd, s); err != nil {
 		return sc, err
 	}

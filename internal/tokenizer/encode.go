@@ -1,11 +1,14 @@
 package tokenizer
 
+import "sync"
+
 // Encode appends the tokens of text to dst. At each position it takes the
 // longest piece of the vocabulary that matches, so its time is linear in the
 // text, and falls back to one token per byte.
 func Encode(dst []int32, text string) []int32 {
+	t := pieces()
 	for at := 0; at < len(text); {
-		token, size := longest(text[at:])
+		token, size := t.longest(text[at:])
 		dst = append(dst, token)
 		at += size
 	}
@@ -31,7 +34,8 @@ type trie struct {
 	token  []int32    // node → token that ends here, −1 when there is none
 }
 
-var pieces = func() *trie {
+// pieces is built when the first text is encoded: most commands encode none.
+var pieces = sync.OnceValue(func() *trie {
 	t := &trie{width: 1}
 	for _, text := range texts[firstPiece:] {
 		for _, b := range []byte(text) {
@@ -46,7 +50,7 @@ var pieces = func() *trie {
 		t.insert(text, int32(firstPiece+i))
 	}
 	return t
-}()
+})
 
 func (t *trie) grow() (node int16) {
 	t.next = append(t.next, make([]int16, t.width)...)
@@ -69,20 +73,20 @@ func (t *trie) insert(text string, token int32) {
 
 // longest returns the token of the longest piece that text begins with, and the
 // piece's size in bytes. text is not empty.
-func longest(text string) (token int32, size int) {
+func (t *trie) longest(text string) (token int32, size int) {
 	token, size = firstByte+int32(text[0]), 1
 	node := 0
 	for i := range len(text) {
-		letter := int(pieces.letter[text[i]])
+		letter := int(t.letter[text[i]])
 		if letter == 0 {
 			break
 		}
-		node = int(pieces.next[node*pieces.width+letter])
+		node = int(t.next[node*t.width+letter])
 		if node == 0 {
 			break
 		}
-		if t := pieces.token[node]; t >= 0 {
-			token, size = t, i+1
+		if ends := t.token[node]; ends >= 0 {
+			token, size = ends, i+1
 		}
 	}
 	return token, size
