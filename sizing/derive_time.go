@@ -44,8 +44,8 @@ func (d *derivations) firstToken(p *Plan, r replica, st state) {
 		fmt.Sprintf("%s + (1 − %s) × %s + %s + %s + %s × %s + %s", secondsFigure(q.ownMean), figure(q.slots.waits), secondsFigure(q.ahead),
 			secondsFigure(q.boundary), secondsFigure(q.behind), figure(q.slots.waits), secondsFigure(q.slots.mean), secondsFigure(q.outside)),
 		p.Performance.TTFT.Mean, "s", "sum of the above")
-	d.add("deviation of the wait", "√(ahead² + rate × E[S³] ÷ (3 × (1 − utilization)) + step² × share × (2 − share) ÷ 12 + rate × E[chunk²] × step ÷ (1 − share of prefill))",
-		fmt.Sprintf("√(%s ms² + %s/s × %s ms² × 1 s ÷ (3 × (1 − %s)) + %s ms² × %s × (2 − %s) ÷ 12 + %s/s × %s ms² × %s ÷ (1 − %s))",
+	d.add("deviation of the wait", "√(ahead² + rate × E[S³] ÷ (3 × (1 − utilization)) + step² × share × (2 − share) ÷ 12 + 1.5 × rate × E[chunk²] × step ÷ (1 − share of prefill))",
+		fmt.Sprintf("√(%s ms² + %s/s × %s ms² × 1 s ÷ (3 × (1 − %s)) + %s ms² × %s × (2 − %s) ÷ 12 + 1.5 × %s/s × %s ms² × %s ÷ (1 − %s))",
 			figure(q.ahead*q.ahead*1e6), rate, figure(q.cube*1e6), figure(q.busy), figure(st.step*st.step*1e6), share, share,
 			rate, figure(q.chunks*1e6), secondsFigure(st.step), share),
 		math.Sqrt(q.wait.variance), "s", "Takács; E[S³] and E[chunk²], the work of a prompt in one step squared, are means over the prompts' lengths")

@@ -43,6 +43,13 @@ type promptQueue struct {
 	backlog excess    // work that waits when the first token comes
 }
 
+// chunkNoise is by how much the prompts that arrive during the steps that a request
+// waits for vary more than a Poisson stream of their chunks: a step with more prompts
+// is longer, so that more arrive during it. Against events (docs/latency.md) the p99
+// of TTFT is within 20 % with 1.5 where nobody waits for a place; with 1 it is up to
+// 30 % low for short prompts of one length.
+const chunkNoise = 1.5
+
 // budget is how many tokens of prompts a step takes beside its decodes.
 func (r replica) budget(s state) float64 { return max(1, r.batched-s.batch) }
 
@@ -78,7 +85,7 @@ func (s *state) queuePrompts(r replica) bool {
 	q.never = (1 - q.busy) * math.Exp(-q.behind/s.workMean)
 	q.wait.mean = q.ahead + q.behind + q.boundary - q.working*d/2
 	q.wait.variance = q.ahead*q.ahead + s.meets*q.cube/(3*(1-q.busy)) +
-		s.step*s.step*rho*(2-rho)/12 + s.meets*q.chunks*s.step/(1-rho)
+		s.step*s.step*rho*(2-rho)/12 + chunkNoise*s.meets*q.chunks*s.step/(1-rho)
 	q.first.mean += q.boundary + q.ahead + q.behind
 	q.first.variance += q.wait.variance + q.working*d*d*(1./3-q.working/4)
 	q.outside = r.constants.RequestS
