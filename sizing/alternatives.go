@@ -45,6 +45,8 @@ func (c change) apply(r *Request) {
 			r.Scenario.Parallel.Data = n
 		case "--ep":
 			r.Scenario.Parallel.Expert = n
+		case "--count":
+			r.Count = n
 		case "--gpu-memory-utilization":
 			r.GPUMemoryUtilization, _ = strconv.ParseFloat(c[i+1], 64)
 		case "--max-model-len":
@@ -105,11 +107,32 @@ func (g *suggestion) works(c change) bool {
 			return false
 		}
 	}
+	if !t.carries(r) {
+		return false
+	}
 	args := changed.Args()
 	g.found = append(g.found, Alternative{
 		Change: shell.Join(c), Command: shell.Join(args), Accelerators: t.inputs.accelerators(), USDPerHour: t.roughCost(r), FewerBits: c.has("--weight-dtype") || c.has("--kv-dtype"), args: args,
 	})
 	return true
+}
+
+// carries reports whether accelerators that are given carry the load that is, too.
+func (s *situation) carries(r replica) bool {
+	if s.inputs.Count == 0 || !s.inputs.loaded() {
+		return true
+	}
+	rate, _ := r.quickRate(s.limits)
+	if rate == 0 && !s.sloGiven {
+		l := s.limits
+		l.take(l.raise(r))
+		rate, _ = r.quickRate(l)
+	}
+	if rate == 0 {
+		return false
+	}
+	var p Plan
+	return s.judge(&p, r, planLoad(r, s.inputs, rate), rate) && len(p.Reasons) == 0
 }
 
 // miss remembers the change that misses the objective by least.
@@ -150,6 +173,7 @@ func (s *situation) roughCost(r replica) float64 {
 func (s *situation) suggest(p *Plan, r Request, l layout) {
 	g := &suggestion{request: r, off: math.Inf(1)}
 	s.tryHere(g, p.Memory, l)
+	s.tryMore(g)
 	s.tryParallel(g)
 	s.tryOthers(g)
 	if len(g.found) == 0 && g.nearest != nil {
@@ -170,6 +194,25 @@ func (s *situation) suggest(p *Plan, r Request, l layout) {
 	for _, a := range p.Alternatives {
 		p.Reasons = append(p.Reasons, "it works with "+a.String())
 	}
+}
+
+// tryMore takes as many accelerators as the load wants, where there are too few.
+func (s *situation) tryMore(g *suggestion) {
+	if s.inputs.Count == 0 || !s.inputs.loaded() {
+		return
+	}
+	r, fits := s.trial()
+	if !fits {
+		return
+	}
+	rate, _ := r.quickRate(s.limits)
+	if rate == 0 {
+		return
+	}
+	free := s.inputs
+	free.Count = 0
+	enough := planLoad(r, free, rate/coarseness).replicas * s.inputs.accelerators()
+	g.works(change{"--count", strconv.Itoa(enough)})
 }
 
 // rank is the price, or for want of one first what keeps the accelerator and last

@@ -51,10 +51,15 @@ func compare(s *iostreams.IO, dir, page string) (broken []string, err error) {
 	if err != nil {
 		return nil, err
 	}
+	rows := 0
 	for _, c := range checks {
-		if !c.Held {
+		rows += len(c.Rows)
+		if c.Broken() {
 			broken = append(broken, c.Name)
 		}
+	}
+	if rows == 0 {
+		return nil, fmt.Errorf("%s has no row that can be compared", dir)
 	}
 	if err := accuracy.Print(s.Out, checks); err != nil || page == "" {
 		return broken, err

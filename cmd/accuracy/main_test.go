@@ -29,6 +29,7 @@ func TestRun(t *testing.T) {
 		{"a folder", []string{"-data", dir, "-write", page}, 0, "1 of 1 within", ""},
 		{"a bar that is not held", []string{"-data", far}, 1, "0 of 1 within", "error: not held: parameters"},
 		{"a report alone", []string{"-data", far, "-report"}, 0, "0 of 1 within", ""},
+		{"a folder without files", []string{"-data", t.TempDir()}, 1, "", "has no row that can be compared"},
 		{"no folder", []string{"-data", filepath.Join(dir, "none")}, 1, "", "error: reading data"},
 		{"no such flag", []string{"-date", dir}, 2, "", "flag provided but not defined"},
 	} {

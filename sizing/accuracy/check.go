@@ -110,6 +110,11 @@ func (c *Check) settle(held bool) {
 	c.Held = held && len(c.Rows) > 0 && c.ExcludedShare() <= MaxExcluded
 }
 
+// Broken reports whether there was something to compare and the bar did not hold.
+func (c Check) Broken() bool {
+	return c.Bar != "" && !c.Held && len(c.Rows)+len(c.Excluded) > 0
+}
+
 // verdict words whether the bar holds; a check without one has none.
 func (c Check) verdict() string {
 	switch {

@@ -168,7 +168,7 @@ func outside(e cost.Spread, predicted, measured float64) float64 {
 
 // firstTokens compares the mean time to first token in closed loops.
 func firstTokens(d Data, name string, held []fit.Held) Check {
-	c := Check{Name: name, Bar: "none; shown for the reader"}
+	c := Check{Name: name}
 	var known Check
 	for _, h := range held {
 		if h.Point.TTFT == 0 {
@@ -191,7 +191,7 @@ func firstTokens(d Data, name string, held []fit.Held) Check {
 
 // firstCoverage counts the times to first token inside the printed interval.
 func firstCoverage(d Data, name string, held []fit.Held, asUnseen bool) Check {
-	c := Check{Name: name, Bar: "none; shown for the reader"}
+	c := Check{Name: name}
 	inside := 0
 	for _, h := range held {
 		if h.FirstRatio() == 0 {
