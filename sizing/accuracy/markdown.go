@@ -35,6 +35,9 @@ answered, and prompts of which the cache holds an unknown part, have no TTFT to
 compare. What is left of the error is mostly the time outside of the engine, which
 runs of the same engine differ in tenfold.
 
+The ends of the 80 % intervals are quantiles of the errors on these held-out rows, so
+that their coverage is in-sample here; other files (DATA=DIR) put it to the test.
+
 `
 
 // Markdown is the text of docs/accuracy.md: the table, then per check the worst
