@@ -323,3 +323,18 @@ func TestTimelineAgreesWithNaive(t *testing.T) {
 		}
 	})
 }
+
+// TestTimelineKeepsTheLastEdge: a request that ends in the last bin is over when
+// the bins are doubled.
+func TestTimelineKeepsTheLastEdge(t *testing.T) {
+	tl := newTimeline()
+	tl.inFlight(0, timelineBins*tl.width()-1)
+	tl.inFlight(0, timelineBins*tl.width())
+	sum := 0.0
+	for _, bin := range tl.bins[:timelineBins/2+2] {
+		sum += bin.step
+	}
+	if sum != 0 {
+		t.Errorf("%v in flight after the end", sum)
+	}
+}

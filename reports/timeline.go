@@ -13,8 +13,8 @@ const timelineBins = 8192
 // of about a millisecond and doubles them whenever the run outgrows it, so one
 // pass over the records is enough and memory does not depend on their number.
 type timeline struct {
-	shift uint // a bin is 1<<shift nanoseconds wide: finding one is no division
-	bins  []timelineBin
+	shift uint          // a bin is 1<<shift nanoseconds wide: finding one is no division
+	bins  []timelineBin // one more than timelineBins, for the step after the last
 }
 
 // width of one bin.
@@ -25,7 +25,7 @@ func (t *timeline) width() time.Duration { return 1 << t.shift }
 type timelineBin struct{ part, step, output, completed float64 }
 
 func newTimeline() *timeline {
-	return &timeline{shift: 20, bins: make([]timelineBin, timelineBins)}
+	return &timeline{shift: 20, bins: make([]timelineBin, timelineBins+1)}
 }
 
 // at is the bin of a moment; what is before the run counts as its start.
@@ -42,7 +42,7 @@ func (t *timeline) at(moment time.Duration) int {
 // (part(2i) + part(2i+1) + step(2i+1)) / 2 + S(2i), so that the new S(i) must be
 // the old S(2i).
 func (t *timeline) double() {
-	carry := 0.0
+	carry, after := 0.0, t.bins[timelineBins].step
 	for i := range timelineBins / 2 {
 		a, b := t.bins[2*i], t.bins[2*i+1]
 		t.bins[i] = timelineBin{
@@ -54,7 +54,7 @@ func (t *timeline) double() {
 		carry = b.step
 	}
 	clear(t.bins[timelineBins/2:])
-	t.bins[timelineBins/2].step = carry
+	t.bins[timelineBins/2].step = carry + after
 	t.shift++
 }
 
@@ -72,9 +72,7 @@ func (t *timeline) edge(moment time.Duration, sign float64) {
 	i := t.at(moment)
 	rest := 1 - float64(max(moment, 0)-time.Duration(i)*t.width())/float64(t.width())
 	t.bins[i].part += sign * rest
-	if i+1 < timelineBins {
-		t.bins[i+1].step += sign
-	}
+	t.bins[i+1].step += sign
 }
 
 func (t *timeline) output(moment time.Duration, tokens float64) {
