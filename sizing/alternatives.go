@@ -122,12 +122,7 @@ func (s *situation) carries(r replica) bool {
 	if s.inputs.Count == 0 || !s.inputs.loaded() {
 		return true
 	}
-	rate, _ := r.quickRate(s.limits)
-	if rate == 0 && !s.sloGiven {
-		l := s.limits
-		l.take(l.raise(r))
-		rate, _ = r.quickRate(l)
-	}
+	rate := s.roughRate(r)
 	if rate == 0 {
 		return false
 	}
@@ -154,14 +149,21 @@ func (g *suggestion) miss(c change, t *situation, r replica, lone []clause) {
 // first tries changes until one works.
 func (g *suggestion) first(ladder []change) bool { return slices.ContainsFunc(ladder, g.works) }
 
-// roughCost is what the replicas of the load cost per hour.
-func (s *situation) roughCost(r replica) float64 {
+// roughRate is the largest rate of a replica, to a few percent: of a default
+// objective that a lone request breaks, under the one that takes its place.
+func (s *situation) roughRate(r replica) float64 {
 	rate, _ := r.quickRate(s.limits)
 	if rate == 0 && !s.sloGiven {
 		l := s.limits
 		l.take(l.raise(r))
 		rate, _ = r.quickRate(l)
 	}
+	return rate
+}
+
+// roughCost is what the replicas of the load cost per hour.
+func (s *situation) roughCost(r replica) float64 {
+	rate := s.roughRate(r)
 	if rate == 0 {
 		return 0
 	}
@@ -205,7 +207,7 @@ func (s *situation) tryMore(g *suggestion) {
 	if !fits {
 		return
 	}
-	rate, _ := r.quickRate(s.limits)
+	rate := s.roughRate(r)
 	if rate == 0 {
 		return
 	}
@@ -254,11 +256,7 @@ func (s *situation) trial() (replica, bool) {
 		return replica{}, false
 	}
 	s.raiseBlock(l)
-	m := s.plannedMemory(l)
-	s.fitLength(&m, l)
-	m.fill(s, l)
-	x := s.warmMix(m, l)
-	m.MixSequences = mixSequences(m, l, x) * float64(s.inputs.DataParallel)
+	m, x := s.fit(l)
 	if len(s.memoryReasons(m, l, x)) > 0 {
 		return replica{}, false
 	}

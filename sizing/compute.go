@@ -22,17 +22,14 @@ func Compute(r Request) (*Plan, error) {
 		return nil, err
 	}
 	s.raiseBlock(l)
-	s.warnOfPrefixes()
+	s.warnOfPrefixCaching()
 	s.warnBlocks()
-	p := &Plan{Schema: Schema, Memory: s.plannedMemory(l), Assumptions: []Assumption{}, Warnings: []Warning{}}
-	s.fitLength(&p.Memory, l)
-	p.Memory.fill(s, l)
+	memory, m := s.fit(l)
+	p := &Plan{Schema: Schema, Memory: memory, Assumptions: []Assumption{}, Warnings: []Warning{}}
 	p.Memory.fillRange(s, l)
 	s.warnOfWindow()
-	m := s.warmMix(p.Memory, l)
 	s.inputs.InputTokens, s.inputs.OutputTokens, s.inputs.PrefixHitRate = tidy(m.input), tidy(m.output), tidy(m.hitRate())
-	s.warnOfPrefix(m)
-	p.Memory.MixSequences = mixSequences(p.Memory, l, m) * float64(s.inputs.DataParallel)
+	s.warnOfLongPrefix(m)
 	p.Model = s.modelFacts()
 	p.Reasons = s.memoryReasons(p.Memory, l, m)
 	if share := beyond(s.workload, float64(s.inputs.MaxModelLen)); len(p.Reasons) == 0 && !s.lenGiven && share > mostBeyond {
@@ -62,6 +59,16 @@ func (m *Memory) state() {
 	}
 	m.MissingBytes, m.KVCacheBytes = -m.KVCacheBytes, 0
 	m.FirstStageBytes = max(0, m.FirstStageBytes)
+}
+
+// fit is the memory, and the workload as its cache serves it.
+func (s *situation) fit(l layout) (Memory, mix) {
+	m := s.plannedMemory(l)
+	s.fitLength(&m, l)
+	m.fill(s, l)
+	x := s.warmMix(m, l)
+	m.MixSequences = mixSequences(m, l, x) * float64(s.inputs.DataParallel)
+	return m, x
 }
 
 // raiseBlock takes over the block size of a model whose states want larger ones.

@@ -199,3 +199,25 @@ func BenchmarkCompute(b *testing.B) {
 		mustCompute(b, r)
 	}
 }
+
+// replicaOf is the replica that a request is planned with, and its situation.
+func replicaOf(t fataler, r Request) (*situation, replica) {
+	t.Helper()
+	s, err := resolve(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := s.newLayout()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.raiseBlock(l)
+	m, x := s.fit(l)
+	return s, s.newReplica(m, x)
+}
+
+// fataler is a test, or one draw of a property.
+type fataler interface {
+	Helper()
+	Fatal(...any)
+}

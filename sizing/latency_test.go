@@ -66,19 +66,7 @@ func TestE2EGrows(t *testing.T) {
 		output := rapid.SampledFrom([]profiles.Distribution{
 			fixed(100), {Kind: profiles.Lognormal, Mean: 256, P99: 1000}, {Kind: profiles.Uniform, Min: 1, Max: 500},
 		}).Draw(t, "output")
-		s, err := resolve(scenario(func(r *Request) { r.Scenario.Workload.Output = output }))
-		if err != nil {
-			t.Fatal(err)
-		}
-		l, err := s.newLayout()
-		if err != nil {
-			t.Fatal(err)
-		}
-		m := s.plannedMemory(l)
-		m.fill(s, l)
-		x := s.warmMix(m, l)
-		m.MixSequences = mixSequences(m, l, x)
-		r := s.newReplica(m, x)
+		_, r := replicaOf(t, scenario(func(r *Request) { r.Scenario.Workload.Output = output }))
 		rate := rapid.Float64Range(0.001, 8).Draw(t, "rate")
 		p := rapid.Float64Range(0.5, 0.999).Draw(t, "percentile")
 		now, busier := r.at(rate), r.at(rate*rapid.Float64Range(1, 1.5).Draw(t, "growth"))

@@ -45,19 +45,7 @@ func TestMoreMemoryIsNeverWorse(t *testing.T) {
 // rate relies on.
 func TestLatenciesGrowWithLoad(t *testing.T) {
 	for _, model := range []string{"llama-3.1-8b", "qwen3-30b-a3b", "gemma-3-27b"} {
-		s, err := resolve(scenario(func(r *Request) { r.Scenario.Model = model }))
-		if err != nil {
-			t.Fatal(err)
-		}
-		l, err := s.newLayout()
-		if err != nil {
-			t.Fatal(err)
-		}
-		m := s.plannedMemory(l)
-		m.fill(s, l)
-		x := s.warmMix(m, l)
-		m.MixSequences = mixSequences(m, l, x)
-		r := s.newReplica(m, x)
+		_, r := replicaOf(t, scenario(func(r *Request) { r.Scenario.Model = model }))
 		last := make([]float64, 4)
 		for rate := 0.01; r.at(rate).stable; rate *= 1.2 {
 			st := r.at(rate)

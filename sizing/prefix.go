@@ -13,8 +13,8 @@ import (
 // half leaves room for loads nearer to the limit.
 const idleBlocks = 0.5
 
-// warnOfPrefix says when shared prefixes are longer than the prompts that they begin.
-func (s *situation) warnOfPrefix(m mix) {
+// warnOfLongPrefix says when shared prefixes are longer than the prompts that they begin.
+func (s *situation) warnOfLongPrefix(m mix) {
 	p := s.workload.Prefix
 	if p.Groups > 0 && float64(p.Tokens) >= m.input {
 		s.warn("long-prefix", "the shared prefix of %d tokens is not shorter than the mean prompt of %s: it is cut to the prompt less one token, so that almost all is taken to be cached; --isl counts the prefix too",

@@ -45,8 +45,8 @@ func (s *situation) stateBlocks() int {
 	return s.engine.StateBlocks
 }
 
-// warnOfPrefixes says that a shared prefix is computed again for each request.
-func (s *situation) warnOfPrefixes() {
+// warnOfPrefixCaching says that a shared prefix is computed again for each request.
+func (s *situation) warnOfPrefixCaching() {
 	if s.workload.Prefix.Groups > 0 && !s.inputs.PrefixCaching {
 		s.warn("prefix-caching-off", "prefix caching is off: the plan counts no hits on the shared prefixes of the workload; start the engine with it and plan with --prefix-caching on")
 	}

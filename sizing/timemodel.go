@@ -31,11 +31,7 @@ func NewTimeModel(r Request) (TimeModel, error) {
 		return TimeModel{}, err
 	}
 	s.raiseBlock(l)
-	memory := s.plannedMemory(l)
-	s.fitLength(&memory, l)
-	memory.fill(s, l)
-	m := s.warmMix(memory, l)
-	memory.MixSequences = mixSequences(memory, l, m) * float64(s.inputs.DataParallel)
+	memory, m := s.fit(l)
 	if memory.KVCacheBlocks <= 0 || memory.MixSequences < 1 {
 		return TimeModel{}, fmt.Errorf("%s does not fit %s: not one request of %.0f tokens finds room", s.model.Name, s.device.Name, m.input+m.output)
 	}
