@@ -3,6 +3,7 @@ package loadgen
 import (
 	"encoding/json"
 
+	"github.com/llmctl/llmctl/loadgen/client"
 	"github.com/llmctl/llmctl/loadgen/workload"
 )
 
@@ -32,7 +33,7 @@ type streamOptions struct {
 // bodyWriter turns turns into request bodies.
 type bodyWriter struct {
 	model      string
-	api        API
+	api        client.API
 	ignoreEOS  bool
 	continuous bool // ask for usage in every chunk
 	stream     *workload.Stream
@@ -55,9 +56,9 @@ func (w *bodyWriter) write(s workload.Session, turn int, withUsage bool) []byte 
 		body.IgnoreEOS, body.MinTokens = true, s.Turns[turn].Output
 	}
 	switch {
-	case w.api == Chat && prompt.System == "":
+	case w.api == client.Chat && prompt.System == "":
 		body.Messages = []message{{"user", prompt.User}}
-	case w.api == Chat:
+	case w.api == client.Chat:
 		body.Messages = []message{{"system", prompt.System}, {"user", prompt.User}}
 	case prompt.System == "":
 		body.Prompt = prompt.User

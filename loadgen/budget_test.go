@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/llmctl/llmctl/loadgen/client"
 	"github.com/llmctl/llmctl/loadgen/mock"
 )
 
@@ -46,13 +47,13 @@ func TestBudget(t *testing.T) {
 func TestBodiesAheadAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := Options{Endpoint: "http://localhost", Model: "m", Workload: fixed(t, constant(1), 500, 1), Requests: 100}
-		target, err := parseEndpoint(o.Endpoint)
-		if err != nil {
+		ctx, cancel := context.WithCancel(t.Context())
+		r := newRunner(o)
+		r.sending, r.ahead = ctx, newBudget(10_000)
+		var err error
+		if r.client, err = client.New(r.clientOptions()); err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithCancel(t.Context())
-		r := &runner{o: o, target: target, start: time.Now(), sending: ctx, ahead: newBudget(10_000)}
-		r.client = newClient(o, target, r.now)
 		jobs := r.build(true)
 		for sent := range 100 {
 			synctest.Wait()

@@ -3,6 +3,7 @@ package loadgen
 import (
 	"time"
 
+	"github.com/llmctl/llmctl/loadgen/client"
 	"github.com/llmctl/llmctl/reports/record"
 )
 
@@ -38,8 +39,8 @@ func (r *runner) build(open bool) <-chan *job {
 				}
 			}
 			if !r.late() {
-				j.withUsage = !r.client.usageRefused.Load()
-				j.body = r.client.bodies.write(j.session, j.turn, j.withUsage)
+				j.withUsage = !r.client.UsageRefused()
+				j.body = r.bodies.write(j.session, j.turn, j.withUsage)
 			}
 			if !r.ahead.take(r.sending, len(j.body)) {
 				return
@@ -165,6 +166,10 @@ func (r *runner) admit() bool {
 func (r *runner) send(j *job) {
 	rec := j.newRecord(r.o.Model)
 	r.collector.sent.Add(1)
-	r.client.do(r.hard, j, rec)
+	request := client.Request{Body: j.body, Exact: r.o.IgnoreEOS}
+	if j.withUsage {
+		request.WithoutUsage = func() []byte { return r.bodies.write(j.session, j.turn, false) }
+	}
+	r.client.Do(r.hard, request, rec)
 	r.collector.add(rec)
 }

@@ -1,30 +1,25 @@
 package loadgen
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"time"
 
+	"github.com/llmctl/llmctl/loadgen/client"
 	"github.com/llmctl/llmctl/loadgen/workload"
 	"github.com/llmctl/llmctl/reports/record"
-)
-
-// API is the endpoint's dialect.
-type API string
-
-const (
-	Chat        API = "chat"        // POST /v1/chat/completions
-	Completions API = "completions" // POST /v1/completions
 )
 
 // Options say what to send, to whom, for how long, and who wants to know.
 // Zero values of limits stand for the defaults below.
 type Options struct {
-	Endpoint string // base URL, with or without /v1
-	APIKey   string // sent as a bearer token; never part of an error, a log or a record
-	Model    string // on the wire
-	API      API    // Chat when empty
+	Endpoint string     // base URL, with or without /v1
+	APIKey   string     // sent as a bearer token; never part of an error, a log or a record
+	Model    string     // on the wire
+	API      client.API // client.Chat when empty
 	Headers  http.Header
 
 	Workload *workload.Stream // made with words
@@ -83,8 +78,8 @@ func (o Options) withDefaults() (Options, error) {
 	case (o.Duration > 0) == (o.Requests > 0):
 		return o, fmt.Errorf("duration %v and %d requests: expected exactly one of them to bound the run", o.Duration, o.Requests)
 	case o.API == "":
-		o.API = Chat
-	case o.API != Chat && o.API != Completions:
+		o.API = client.Chat
+	case o.API != client.Chat && o.API != client.Completions:
 		return o, fmt.Errorf("unknown API %q, expected chat or completions", o.API)
 	}
 	if o.Model == "" {
@@ -103,4 +98,19 @@ func orDefault[T comparable](value *T, standard T) {
 	if *value == zero {
 		*value = standard
 	}
+}
+
+// environment is what a run needs from the machine.
+type environment struct {
+	dial func(ctx context.Context, network, address string) (net.Conn, error) // nil is TCP
+	// wait returns at the time given, as exactly as the machine can, or earlier
+	// when the context ends.
+	wait func(ctx context.Context, until time.Time)
+}
+
+func (e environment) withDefaults() environment {
+	if e.wait == nil {
+		e.wait = waitUntil
+	}
+	return e
 }

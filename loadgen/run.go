@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/llmctl/llmctl/loadgen/client"
 	"github.com/llmctl/llmctl/reports/record"
 )
 
@@ -28,21 +29,19 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	target, err := parseEndpoint(o.Endpoint)
-	if err != nil {
+	r := newRunner(o)
+	if r.client, err = client.New(r.clientOptions()); err != nil {
 		return nil, err
 	}
-	r := &runner{o: o, target: target, start: time.Now(), ahead: newBudget(lookAheadBytes)}
-	r.client = newClient(o, target, r.now)
-	defer r.client.transport.CloseIdleConnections()
+	defer r.client.Close()
 	return r.run(ctx), nil
 }
 
 // runner is one run.
 type runner struct {
 	o      Options
-	target endpoint
-	client *client
+	bodies *bodyWriter
+	client *client.Client
 	start  time.Time
 
 	sending context.Context // ends when nothing more is to be sent
@@ -65,6 +64,23 @@ type runner struct {
 	collector *collector
 }
 
+func newRunner(o Options) *runner {
+	return &runner{
+		o: o, start: time.Now(), ahead: newBudget(lookAheadBytes),
+		bodies: &bodyWriter{model: o.Model, api: o.API, ignoreEOS: o.IgnoreEOS, continuous: o.ContinuousUsage, stream: o.Workload},
+	}
+}
+
+func (r *runner) clientOptions() client.Options {
+	return client.Options{
+		Endpoint: r.o.Endpoint, APIKey: r.o.APIKey, API: r.o.API, Headers: r.o.Headers,
+		FirstTokenTimeout: r.o.FirstTokenTimeout, IdleTimeout: r.o.IdleTimeout, TotalTimeout: r.o.TotalTimeout,
+		Now: r.now, Dial: r.o.env.dial,
+		OnFirst:  func(now, ttft time.Duration) { r.collector.first(now, ttft) },
+		OnOutput: func(tokens int) { r.collector.output(tokens) },
+	}
+}
+
 func (r *runner) now() time.Duration { return time.Since(r.start) }
 
 func (r *runner) run(ctx context.Context) *Result {
@@ -75,7 +91,6 @@ func (r *runner) run(ctx context.Context) *Result {
 
 	scraper := startScraper(ctx, r)
 	r.collector = startCollector(r, scraper)
-	r.client.onFirst, r.client.onOutput = r.collector.first, r.collector.output
 	health := startHealth(r.o.Warmup)
 	listener := make(chan struct{})
 	over := make(chan struct{})
@@ -140,7 +155,7 @@ func (r *runner) listen(ctx context.Context, over <-chan struct{}) {
 	case <-ctx.Done():
 		r.interrupted.Store(true)
 		r.ended(r.now())
-		r.cut(errCut)
+		r.cut(client.ErrCut)
 	case <-over:
 	}
 }
@@ -154,7 +169,7 @@ func (r *runner) ended(at time.Duration) {
 // number of requests waits for all of them, each within its own time limits.
 func (r *runner) drain() {
 	r.drainOnce.Do(func() {
-		r.drainTimer = time.AfterFunc(r.o.Drain, func() { r.cut(errCut) })
+		r.drainTimer = time.AfterFunc(r.o.Drain, func() { r.cut(client.ErrCut) })
 	})
 }
 
@@ -178,9 +193,9 @@ func (r *runner) planned() time.Duration {
 	return r.o.Warmup + r.o.Duration
 }
 
-func (r *runner) facts(client record.Client, server []record.ServerSample, warnings []record.Warning) record.Run {
+func (r *runner) facts(health record.Client, server []record.ServerSample, warnings []record.Warning) record.Run {
 	_, closed := r.o.Workload.Closed()
-	if r.client.usageRefused.Load() {
+	if r.client.UsageRefused() {
 		warnings = append(warnings, record.Warning{
 			Code: "usage_refused",
 			Text: "the server refuses stream_options.include_usage, so output tokens are counted in events",
@@ -188,12 +203,12 @@ func (r *runner) facts(client record.Client, server []record.ServerSample, warni
 	}
 	return record.Run{
 		Kind:   "bench",
-		Target: record.Target{Endpoint: r.target.String(), Model: r.o.Model},
+		Target: record.Target{Endpoint: client.PublicEndpoint(r.o.Endpoint), Model: r.o.Model},
 		Environment: record.Environment{
 			OS: runtime.GOOS + "/" + runtime.GOARCH, Cores: runtime.GOMAXPROCS(0), Start: r.start,
 		},
 		Window:       record.Window{Start: min(r.o.Warmup, r.end), End: r.end},
-		Client:       client,
+		Client:       health,
 		Server:       server,
 		Interrupted:  r.interrupted.Load(),
 		Warnings:     warnings,

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/llmctl/llmctl/internal/servermetrics"
+	"github.com/llmctl/llmctl/loadgen/client"
 	"github.com/llmctl/llmctl/reports/record"
 )
 
@@ -26,7 +27,7 @@ type scraper struct {
 	url      string
 	explicit bool // the user named the page, so its absence is worth a word
 	header   http.Header
-	client   *http.Client
+	http     *http.Client
 	now      func() time.Duration
 	cancel   context.CancelFunc
 	exited   chan struct{}
@@ -49,16 +50,16 @@ func startScraper(ctx context.Context, r *runner) *scraper {
 		ending:   make(chan struct{}),
 	}
 	if !s.explicit {
-		s.url = r.target.metrics()
-		authorize(s.header, r.o.APIKey, r.target)
+		s.url = client.Metrics(r.o.Endpoint)
+		client.Authorize(s.header, r.o.APIKey, r.o.Endpoint)
 	}
 	ctx, s.cancel = context.WithCancel(ctx)
 	if r.o.MetricsInterval < 0 {
 		close(s.exited)
 		return s
 	}
-	transport := newTransport(r.o.env)
-	s.client = &http.Client{Transport: transport, Timeout: scrapeTimeout}
+	transport := client.NewTransport(r.o.env.dial)
+	s.http = &http.Client{Transport: transport, Timeout: scrapeTimeout}
 	go func() {
 		defer close(s.exited)
 		defer transport.CloseIdleConnections()
@@ -94,7 +95,7 @@ func (s *scraper) scrape(ctx context.Context) (ok bool) {
 	at := s.now()
 	sample, err := s.fetch(ctx)
 	if err == nil && servermetrics.Empty(sample) {
-		err = fmt.Errorf("%s has none of the metrics of a known inference server", publicURL(s.url))
+		err = fmt.Errorf("%s has none of the metrics of a known inference server", client.PublicURL(s.url))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,16 +114,16 @@ func (s *scraper) fetch(ctx context.Context) (record.ServerSample, error) {
 		return servermetrics.Unknown(), err
 	}
 	request.Header = s.header
-	response, err := s.client.Do(request)
+	response, err := s.http.Do(request)
 	if err != nil {
 		if inner := (*url.Error)(nil); errors.As(err, &inner) { // it shows the query
-			err = fmt.Errorf("%s: %w", publicURL(s.url), inner.Err)
+			err = fmt.Errorf("%s: %w", client.PublicURL(s.url), inner.Err)
 		}
 		return servermetrics.Unknown(), err
 	}
 	defer func() { _ = response.Body.Close() }() // read to its end, or not wanted
 	if response.StatusCode != http.StatusOK {
-		return servermetrics.Unknown(), fmt.Errorf("%s answered %s", publicURL(s.url), response.Status)
+		return servermetrics.Unknown(), fmt.Errorf("%s answered %s", client.PublicURL(s.url), response.Status)
 	}
 	return servermetrics.Parse(io.LimitReader(response.Body, maxMetricsPage))
 }
@@ -151,5 +152,5 @@ func (s *scraper) warnings() []record.Warning {
 	if !s.explicit || len(s.samples) > 0 || s.failure == nil {
 		return nil
 	}
-	return []record.Warning{{Code: "no_server_metrics", Text: "no server metrics: " + oneLine(s.failure.Error())}}
+	return []record.Warning{{Code: "no_server_metrics", Text: "no server metrics: " + client.OneLine(s.failure.Error())}}
 }

@@ -213,16 +213,3 @@ func TestPauseP99(t *testing.T) {
 		}
 	}
 }
-
-func TestOneLine(t *testing.T) {
-	for in, want := range map[string]string{
-		"a\n\tb\r\n c":           "a b c",
-		"\x1b[31mred":            `\x1b[31mred`,
-		"bad \xff byte":          "bad \uFFFD byte",
-		strings.Repeat("é", 400): strings.Repeat("é", maxDetail/2) + "…",
-	} {
-		if got := oneLine(in); got != want {
-			t.Errorf("oneLine(%q) = %q, want %q", in, got, want)
-		}
-	}
-}

@@ -14,6 +14,7 @@ import (
 	"github.com/llmctl/llmctl/internal/buildinfo"
 	"github.com/llmctl/llmctl/internal/gpu"
 	"github.com/llmctl/llmctl/loadgen"
+	"github.com/llmctl/llmctl/loadgen/client"
 	"github.com/llmctl/llmctl/loadgen/workload"
 	"github.com/llmctl/llmctl/reports"
 	"github.com/llmctl/llmctl/reports/record"
@@ -132,7 +133,7 @@ func (b *bench) once(ctx context.Context, stop *stopper, t target, v variant, k 
 func (b *bench) options(t target, stream *workload.Stream, stop *stopper) loadgen.Options {
 	f := b.flags
 	o := loadgen.Options{
-		Endpoint: t.endpoint, APIKey: t.apiKey, Model: t.model, API: loadgen.API(f.api), Headers: b.headers,
+		Endpoint: t.endpoint, APIKey: t.apiKey, Model: t.model, API: client.API(f.api), Headers: b.headers,
 		Workload: stream, Warmup: f.warmup, Drain: f.drain, MaxInFlight: f.maxInFlight,
 		FirstTokenTimeout: f.firstToken, IdleTimeout: f.idle, TotalTimeout: f.total,
 		ContinuousUsage: t.bundled, IgnoreEOS: f.ignoreEOS, MetricsURL: t.metricsURL, Stop: stop.stopped,

@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/llmctl/llmctl/internal/units"
-	"github.com/llmctl/llmctl/loadgen"
+	"github.com/llmctl/llmctl/loadgen/client"
 	"github.com/llmctl/llmctl/profiles"
 )
 
@@ -63,11 +63,11 @@ func (b *bench) findTarget(ctx context.Context) (target, func(), error) {
 		return target{r.Endpoint, child.key, r.Model, r.Metrics, true, r.Device, child}, child.close, nil
 	}
 	t := target{endpoint: b.flags.endpoint, apiKey: b.io.Env("OPENAI_API_KEY"), metricsURL: b.flags.metricsURL}
-	models, err := loadgen.Probe(ctx, loadgen.Options{Endpoint: t.endpoint, APIKey: t.apiKey, Headers: b.headers, API: loadgen.API(b.flags.api)})
+	models, err := client.Probe(ctx, client.Options{Endpoint: t.endpoint, APIKey: t.apiKey, Headers: b.headers, API: client.API(b.flags.api)})
 	switch {
-	case errors.Is(err, loadgen.ErrUnauthorized):
+	case errors.Is(err, client.ErrUnauthorized):
 		return t, nil, hinted(exitFailed, err, "set OPENAI_API_KEY to a key that the endpoint accepts")
-	case errors.Is(err, loadgen.ErrUnreachable), errors.Is(err, loadgen.ErrNotAPI):
+	case errors.Is(err, client.ErrUnreachable), errors.Is(err, client.ErrNotAPI):
 		return t, nil, hinted(exitFailed, err, "is the server running, and is --endpoint its base URL?")
 	case err != nil:
 		return t, nil, usage(err)
@@ -79,7 +79,7 @@ func (b *bench) findTarget(ctx context.Context) (target, func(), error) {
 }
 
 // checkWindow warns of a workload that the model has no room for.
-func (b *bench) checkWindow(name string, models []loadgen.Model) {
+func (b *bench) checkWindow(name string, models []client.Model) {
 	w := b.scenario.Workload
 	need := int(w.Input.Largest() + w.Output.Largest())
 	for _, m := range models {
@@ -91,13 +91,13 @@ func (b *bench) checkWindow(name string, models []loadgen.Model) {
 }
 
 // wireModel is the name to ask the endpoint for.
-func (b *bench) wireModel(listed []loadgen.Model) (string, error) {
+func (b *bench) wireModel(listed []client.Model) (string, error) {
 	if b.flags.served != "" {
 		return b.flags.served, nil
 	}
 	ref := b.scenario.Model
 	if ref == "" {
-		name, err := loadgen.OnlyModel(listed)
+		name, err := client.OnlyModel(listed)
 		if err != nil {
 			return "", hinted(exitUsage, err, "name one with --model")
 		}

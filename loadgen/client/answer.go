@@ -1,4 +1,4 @@
-package loadgen
+package client
 
 import (
 	"context"
@@ -105,7 +105,7 @@ func (x *exchange) event(event openai.Event, now time.Duration) {
 	}
 	if len(a.chunk.Finish) > 0 && !r.Finished.Known() {
 		r.Finished = record.At(now)
-		r.FinishReason = oneLine(a.chunk.FinishReason())
+		r.FinishReason = OneLine(a.chunk.FinishReason())
 		x.watch.finished(now)
 	}
 }
@@ -200,7 +200,7 @@ func (x *exchange) conclude(ctx context.Context, err error) {
 	case r.Failure != "":
 	case terminal && len(a.times) > 0:
 		r.Outcome = record.OK
-		r.ShortOutput = x.ignoreEOS && short(r)
+		r.ShortOutput = x.request.Exact && short(r)
 	case giveUp(ctx, r, x.now()):
 	case err != nil:
 		fail(r, bodyFailure(err), err.Error())

@@ -1,4 +1,4 @@
-package loadgen
+package client
 
 import (
 	"net/http"
@@ -29,7 +29,7 @@ func TestRedact(t *testing.T) {
 			t.Errorf("%q became %q, want %q", in, got, want)
 		}
 	}
-	if got := redact(oneLine(strings.Repeat("a", maxDetail-6)+"sk-secret"), hidden); strings.Contains(got, "sk-s") {
+	if got := redact(OneLine(strings.Repeat("a", maxDetail-6)+"sk-secret"), hidden); strings.Contains(got, "sk-s") {
 		t.Errorf("a shortened message shows the key: %q", got[maxDetail-10:])
 	}
 }

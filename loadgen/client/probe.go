@@ -1,4 +1,4 @@
-package loadgen
+package client
 
 import (
 	"bytes"
@@ -52,7 +52,7 @@ func probe(ctx context.Context, o Options, target endpoint) ([]Model, error) {
 		header[http.CanonicalHeaderKey(name)] = values
 	}
 	authorize(header, o.APIKey, target)
-	transport := newTransport(o.env.withDefaults())
+	transport := NewTransport(o.Dial)
 	defer transport.CloseIdleConnections()
 	p := prober{transport, header}
 
@@ -114,12 +114,12 @@ func (p prober) ask(ctx context.Context, method, url string) (*http.Response, []
 		if ctx.Err() != nil {
 			err = fmt.Errorf("no answer: %w", ctx.Err())
 		}
-		return nil, nil, fmt.Errorf("%w: %s %s: %s", ErrUnreachable, method, url, oneLine(err.Error()))
+		return nil, nil, fmt.Errorf("%w: %s %s: %s", ErrUnreachable, method, url, OneLine(err.Error()))
 	}
 	defer func() { _ = response.Body.Close() }() // nothing is left to read
 	body, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w: %s %s: %s", ErrUnreachable, method, url, oneLine(err.Error()))
+		return nil, nil, fmt.Errorf("%w: %s %s: %s", ErrUnreachable, method, url, OneLine(err.Error()))
 	}
 	return response, body, nil
 }
@@ -159,5 +159,5 @@ func seen(response *http.Response, body []byte) string {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return "an empty answer"
 	}
-	return fmt.Sprintf("%q", oneLine(string(body[:min(len(body), 60)])))
+	return fmt.Sprintf("%q", OneLine(string(body[:min(len(body), 60)])))
 }

@@ -1,4 +1,4 @@
-package loadgen
+package client
 
 import (
 	"context"
@@ -16,33 +16,18 @@ const keepAlive = 4 * time.Second
 // late when many streams are busy (vllm-project/vllm#39963).
 const readSize = 16 << 10
 
-// environment is what a run needs from the machine.
-type environment struct {
-	dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// wait returns at the time given, as exactly as the machine can, or earlier
-	// when the context ends.
-	wait func(ctx context.Context, until time.Time)
-}
-
-func (e environment) withDefaults() environment {
-	if e.dial == nil {
-		e.dial = (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}).DialContext
-	}
-	if e.wait == nil {
-		e.wait = waitUntil
-	}
-	return e
-}
-
-// newTransport returns the one HTTP client set-up of the load generator:
+// NewTransport returns the one HTTP client set-up of the load generator:
 // HTTP/1.1, a connection per request in flight, TLS verified, no compression
-// (which would hold back events).
-func newTransport(env environment) *http.Transport {
+// (which would hold back events). dial replaces the network; nil is TCP.
+func NewTransport(dial func(ctx context.Context, network, address string) (net.Conn, error)) *http.Transport {
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}).DialContext
+	}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            env.dial,
+		DialContext:            dial,
 		Protocols:              protocols,
 		MaxIdleConns:           0, // no limit
 		MaxIdleConnsPerHost:    1 << 20,

@@ -1,61 +1,70 @@
-package loadgen
+package client
 
 import (
 	"bytes"
 	"context"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptrace"
 	"sync/atomic"
 	"time"
 
 	"github.com/llmctl/llmctl/internal/openai"
-	"github.com/llmctl/llmctl/loadgen/workload"
 	"github.com/llmctl/llmctl/reports/record"
 )
 
-// job is one request to be sent.
-type job struct {
-	id        int64
-	session   workload.Session
-	turn      int
-	due       time.Duration // since the start of the run; open loop only
-	open      bool          // due counts
-	body      []byte
-	withUsage bool // the body asks for usage
+// API is the endpoint's dialect.
+type API string
+
+// The dialects.
+const (
+	Chat        API = "chat"        // POST /v1/chat/completions
+	Completions API = "completions" // POST /v1/completions
+)
+
+// Options say to whom requests go and how long they may take. Zero limits are
+// none.
+type Options struct {
+	Endpoint string // base URL, with or without /v1
+	APIKey   string // sent as a bearer token; never part of an error, a log or a record
+	API      API    // Chat when empty
+	Headers  http.Header
+
+	FirstTokenTimeout time.Duration // from Sent to the first output
+	IdleTimeout       time.Duration // between outputs
+	TotalTimeout      time.Duration // from Sent to the end
+
+	// Now is the time since the start of the run, by which records are stamped.
+	Now func() time.Duration
+	// Dial replaces the network; nil is TCP.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+
+	// OnFirst and OnOutput are told of first tokens and of output as they
+	// arrive, from many goroutines; nil is nobody.
+	OnFirst  func(now, ttft time.Duration)
+	OnOutput func(tokens int)
 }
 
-// newRecord returns the record of a job before anything has happened to it.
-func (j *job) newRecord(model string) *record.Record {
-	turn := j.session.Turns[j.turn]
-	r := &record.Record{
-		ID:          j.id,
-		Tenant:      j.session.Tenant,
-		Class:       j.session.Class,
-		Session:     j.session.Index,
-		Turn:        j.turn,
-		Model:       model,
-		AskedInput:  record.Counted(turn.Input),
-		AskedOutput: record.Counted(turn.Output),
-	}
-	if turn.Group != workload.NoGroup {
-		r.PrefixGroup = record.Counted(turn.Group)
-	}
-	if j.open {
-		r.Scheduled = record.At(j.due)
-	}
-	return r
+// Request is one request to be sent.
+type Request struct {
+	Body []byte
+	// WithoutUsage writes the body again without stream_options, for a server
+	// that refuses them by name; nil when the body has none.
+	WithoutUsage func() []byte
+	// Exact means that the server was asked for exactly the record's
+	// AskedOutput tokens, so that fewer are a short output.
+	Exact bool
 }
 
-// client sends requests and writes down what comes back. It is shared by all
+// Client sends requests and writes down what comes back. It is shared by all
 // requests of a run.
-type client struct {
+type Client struct {
 	transport *http.Transport
+	target    endpoint
 	url       string
 	header    http.Header
 	secrets   []string // replaced wherever a server's message repeats one
-	bodies    *bodyWriter
-	ignoreEOS bool
 
 	firstToken, idle, total time.Duration
 	now                     func() time.Duration // since the start of the run
@@ -66,7 +75,12 @@ type client struct {
 	onOutput func(tokens int)
 }
 
-func newClient(o Options, target endpoint, now func() time.Duration) *client {
+// New returns a client, or an error when the endpoint is no URL.
+func New(o Options) (*Client, error) {
+	target, err := parseEndpoint(o.Endpoint)
+	if err != nil {
+		return nil, err
+	}
 	header := http.Header{}
 	for name, values := range o.Headers {
 		header[http.CanonicalHeaderKey(name)] = append([]string(nil), values...)
@@ -77,21 +91,34 @@ func newClient(o Options, target endpoint, now func() time.Duration) *client {
 		header.Set("User-Agent", "llmctl")
 	}
 	authorize(header, o.APIKey, target)
-	return &client{
-		transport:  newTransport(o.env),
+	c := &Client{
+		transport:  NewTransport(o.Dial),
+		target:     target,
 		url:        target.generate(o.API),
 		header:     header,
 		secrets:    secrets(o, target),
-		bodies:     &bodyWriter{model: o.Model, api: o.API, ignoreEOS: o.IgnoreEOS, continuous: o.ContinuousUsage, stream: o.Workload},
-		ignoreEOS:  o.IgnoreEOS,
 		firstToken: o.FirstTokenTimeout,
 		idle:       o.IdleTimeout,
 		total:      o.TotalTimeout,
-		now:        now,
-		onFirst:    func(time.Duration, time.Duration) {},
-		onOutput:   func(int) {},
+		now:        o.Now,
+		onFirst:    o.OnFirst,
+		onOutput:   o.OnOutput,
 	}
+	if c.onFirst == nil {
+		c.onFirst = func(time.Duration, time.Duration) {}
+	}
+	if c.onOutput == nil {
+		c.onOutput = func(int) {}
+	}
+	return c, nil
 }
+
+// Close ends the connections that nobody uses.
+func (c *Client) Close() { c.transport.CloseIdleConnections() }
+
+// UsageRefused reports that the server does not know stream_options, so that
+// bodies are better written without.
+func (c *Client) UsageRefused() bool { return c.usageRefused.Load() }
 
 // authorize sets the credentials: the API key, else what the URL holds.
 func authorize(header http.Header, key string, target endpoint) {
@@ -107,10 +134,10 @@ func authorize(header http.Header, key string, target endpoint) {
 
 // exchange is one request on its way.
 type exchange struct {
-	*client
-	job    *job
-	record *record.Record
-	watch  watchdog
+	*Client
+	request Request
+	record  *record.Record
+	watch   watchdog
 
 	// The transport's goroutines write these, at times after it has returned.
 	wrote, firstByte atomic.Int64 // a record.Moment
@@ -118,23 +145,24 @@ type exchange struct {
 	answer answer
 }
 
-// do sends a job and fills its record. It returns when the request has ended in
-// one way or another, at the latest a moment after ctx has.
-func (c *client) do(ctx context.Context, j *job, r *record.Record) {
+// Do sends a request and fills its record. It returns when the request has ended
+// in one way or another, at the latest a moment after ctx has; a request that
+// the end of ctx ended was cut.
+func (c *Client) Do(ctx context.Context, request Request, r *record.Record) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	x := &exchange{client: c, job: j, record: r}
+	x := &exchange{Client: c, request: request, record: r}
 	x.watch = watchdog{now: c.now, cancel: cancel, firstToken: c.firstToken, idle: c.idle, total: c.total}
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		WroteRequest:         func(httptrace.WroteRequestInfo) { x.wrote.Store(int64(record.At(c.now()))) },
 		GotFirstResponseByte: func() { x.firstByte.Store(int64(record.At(c.now()))) },
 	})
-	body := j.body
-	if j.withUsage && c.usageRefused.Load() {
-		body = c.withoutUsage(j)
+	body := request.Body
+	if x.request.WithoutUsage != nil && c.usageRefused.Load() {
+		body = x.withoutUsage()
 	}
 	if again := x.attempt(ctx, cancel, body); again {
-		x.attempt(ctx, cancel, c.withoutUsage(j))
+		x.attempt(ctx, cancel, x.withoutUsage())
 	}
 	x.watch.stop()
 	r.Wrote = record.Moment(x.wrote.Load())
@@ -144,9 +172,10 @@ func (c *client) do(ctx context.Context, j *job, r *record.Record) {
 
 // withoutUsage writes the body again, for a server that does not know
 // stream_options.
-func (c *client) withoutUsage(j *job) []byte {
-	j.withUsage = false
-	return c.bodies.write(j.session, j.turn, false)
+func (x *exchange) withoutUsage() []byte {
+	body := x.request.WithoutUsage()
+	x.request.WithoutUsage = nil
+	return body
 }
 
 // attempt sends the request once. again reports that the server refuses
@@ -173,7 +202,7 @@ func (x *exchange) attempt(ctx context.Context, cancel context.CancelCauseFunc, 
 	}
 	defer func() { _ = response.Body.Close() }() // nothing is left to read
 	x.record.HTTPStatus = response.StatusCode
-	x.record.RequestID = oneLine(response.Header.Get("X-Request-Id"))
+	x.record.RequestID = OneLine(response.Header.Get("X-Request-Id"))
 	if response.StatusCode/100 != 2 {
 		return x.refused(response)
 	}
@@ -203,7 +232,7 @@ func (x *exchange) refused(response *http.Response) (again bool) {
 	badRequest := response.StatusCode == http.StatusBadRequest || response.StatusCode == http.StatusUnprocessableEntity
 	named := bytes.Contains(body, []byte("stream_options")) || bytes.Contains(body, []byte("include_usage")) ||
 		bytes.Contains(body, []byte("continuous_usage_stats"))
-	if badRequest && named && x.job.withUsage {
+	if badRequest && named && x.request.WithoutUsage != nil {
 		x.usageRefused.Store(true)
 		return true
 	}

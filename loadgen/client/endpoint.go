@@ -1,7 +1,8 @@
-package loadgen
+package client
 
 import (
 	"fmt"
+	"net/http"
 	"net/url"
 	"strings"
 )
@@ -42,6 +43,24 @@ func PublicEndpoint(s string) string {
 		return ""
 	}
 	return e.String()
+}
+
+// Metrics is where the Prometheus page of an endpoint would be: at /metrics
+// beside /v1. It is empty when s is no URL.
+func Metrics(s string) string {
+	e, err := parseEndpoint(s)
+	if err != nil {
+		return ""
+	}
+	return e.metrics()
+}
+
+// Authorize sets the credentials for an endpoint: the API key, else what its
+// URL holds.
+func Authorize(header http.Header, key, s string) {
+	if e, err := parseEndpoint(s); err == nil {
+		authorize(header, key, e)
+	}
 }
 
 // redactURL hides what may be a password between the scheme and the host.

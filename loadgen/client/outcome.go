@@ -1,4 +1,4 @@
-package loadgen
+package client
 
 import (
 	"context"
@@ -13,12 +13,12 @@ import (
 	"github.com/llmctl/llmctl/reports/record"
 )
 
-// errCut is the cause of the end of a request that the end of the run cut off.
-var errCut = errors.New("cut by the end of the run")
+// ErrCut is the cause of the end of a request that the end of the run cut off.
+var ErrCut = errors.New("cut by the end of the run")
 
 // fail writes a failure into the record.
 func fail(r *record.Record, class record.Failure, detail string) {
-	r.Outcome, r.Failure, r.Detail = record.Failed, class, oneLine(detail)
+	r.Outcome, r.Failure, r.Detail = record.Failed, class, OneLine(detail)
 }
 
 // failTransport writes the failure of a request that got no response. A client
@@ -50,7 +50,7 @@ func giveUp(ctx context.Context, r *record.Record, now time.Duration) (ok bool) 
 	}
 	// The end that the cut put to the stream is its end: how long the request
 	// had lasted decides whether it had already broken its objective.
-	r.Outcome, r.Detail, r.Closed = record.Cut, errCut.Error(), record.At(now)
+	r.Outcome, r.Detail, r.Closed = record.Cut, ErrCut.Error(), record.At(now)
 	return true
 }
 
@@ -88,8 +88,8 @@ func bodyFailure(err error) record.Failure {
 // maxDetail is the length of an explanation in a record, in bytes.
 const maxDetail = 300
 
-// oneLine makes text from elsewhere safe to print in one line that is not long.
-func oneLine(s string) string {
+// OneLine makes text from elsewhere safe to print in one line that is not long.
+func OneLine(s string) string {
 	s = record.Printable(strings.Join(strings.Fields(s), " "))
 	if len(s) > maxDetail {
 		s = strings.ToValidUTF8(s[:maxDetail], "") + "…"

@@ -1,4 +1,4 @@
-package loadgen
+package client
 
 import (
 	"encoding/base64"
@@ -60,8 +60,8 @@ func redact(s string, secrets []string) string {
 	return s
 }
 
-// publicURL is a URL as it may be shown: without a password or a query.
-func publicURL(s string) string {
+// PublicURL is a URL as it may be shown: without a password or a query.
+func PublicURL(s string) string {
 	u, err := url.Parse(s)
 	if err != nil {
 		return redactURL(s)
