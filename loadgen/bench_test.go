@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/llmctl/llmctl/loadgen/client"
 	"github.com/llmctl/llmctl/loadgen/mock"
 	"github.com/llmctl/llmctl/reports/record"
 	"github.com/llmctl/llmctl/reports/stats"
@@ -16,7 +17,7 @@ func BenchmarkRequests(b *testing.B) {
 	ts := httptest.NewServer(&mock.Server{Tokens: 16})
 	defer ts.Close()
 	b.ReportAllocs()
-	o := Options{Endpoint: ts.URL, Model: "m", Workload: fixed(b, closed(8), 64, 16), Requests: b.N,
+	o := Options{Client: client.Options{Endpoint: ts.URL}, Model: "m", Workload: fixed(b, closed(8), 64, 16), Requests: b.N,
 		MetricsInterval: -1, OnRecord: func(r *record.Record) {
 			if r.Outcome != record.OK {
 				b.Errorf("%s %s", r.Failure, r.Detail)
@@ -37,7 +38,7 @@ func BenchmarkLongBodies(b *testing.B) {
 	defer ts.Close()
 	var excess []float64
 	for b.Loop() {
-		result, err := Run(b.Context(), Options{Endpoint: ts.URL, Model: "m", Workload: fixed(b, constant(100), 60_000, 16), Requests: 500, MetricsInterval: -1})
+		result, err := Run(b.Context(), Options{Client: client.Options{Endpoint: ts.URL}, Model: "m", Workload: fixed(b, constant(100), 60_000, 16), Requests: 500, MetricsInterval: -1})
 		if err != nil {
 			b.Fatal(err)
 		}

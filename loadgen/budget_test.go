@@ -46,7 +46,7 @@ func TestBudget(t *testing.T) {
 // they are due, and all of them are sent.
 func TestBodiesAheadAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o := Options{Endpoint: "http://localhost", Model: "m", Workload: fixed(t, constant(1), 500, 1), Requests: 100}
+		o := Options{Client: client.Options{Endpoint: "http://localhost"}, Model: "m", Workload: fixed(t, constant(1), 500, 1), Requests: 100}
 		ctx, cancel := context.WithCancel(t.Context())
 		r := newRunner(o)
 		r.sending, r.ahead = ctx, newBudget(10_000)

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/llmctl/llmctl/loadgen/client"
 	"github.com/llmctl/llmctl/loadgen/mock"
 	"github.com/llmctl/llmctl/profiles"
 	"github.com/llmctl/llmctl/reports/record"
@@ -31,9 +32,9 @@ func TestEndCutsWhatIsInFlight(t *testing.T) {
 func TestHangingServerEnds(t *testing.T) {
 	for name, o := range map[string]Options{
 		"open loop, by time":    {Workload: fixed(t, constant(5), 8, 4), Duration: 2 * time.Second, Drain: time.Second},
-		"open loop, by count":   {Workload: fixed(t, constant(5), 8, 4), Requests: 10, TotalTimeout: 3 * time.Second},
+		"open loop, by count":   {Workload: fixed(t, constant(5), 8, 4), Requests: 10, Client: client.Options{TotalTimeout: 3 * time.Second}},
 		"closed loop, by time":  {Workload: fixed(t, closed(10), 8, 4), Duration: 2 * time.Second, Drain: time.Second},
-		"closed loop, by count": {Workload: fixed(t, closed(10), 8, 4), Requests: 10, TotalTimeout: 3 * time.Second},
+		"closed loop, by count": {Workload: fixed(t, closed(10), 8, 4), Requests: 10, Client: client.Options{TotalTimeout: 3 * time.Second}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			began := time.Time{}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/llmctl/llmctl/loadgen/client"
 	"github.com/llmctl/llmctl/loadgen/mock"
 	"github.com/llmctl/llmctl/loadgen/workload"
 	"github.com/llmctl/llmctl/profiles"
@@ -42,7 +43,7 @@ func one(t *testing.T, h http.Handler, change func(*Options)) *record.Record {
 	t.Helper()
 	server := httptest.NewServer(h)
 	defer server.Close()
-	o := Options{Endpoint: server.URL, Model: "m", Workload: fixed(t, closed(1), 8, 4), Requests: 1, MetricsInterval: -1}
+	o := Options{Client: client.Options{Endpoint: server.URL}, Model: "m", Workload: fixed(t, closed(1), 8, 4), Requests: 1, MetricsInterval: -1}
 	if change != nil {
 		change(&o)
 	}
@@ -64,10 +65,10 @@ func scripted(s *mock.Script) *mock.Server {
 // inMemory makes a run use the virtual clock and the in-memory network of a
 // synctest bubble.
 func inMemory(n *mock.Network, o Options) Options {
-	o.Endpoint = "http://localhost"
+	o.Client.Endpoint = "http://localhost"
 	o.Model = "m"
 	o.MetricsInterval = -1
-	o.env = environment{dial: n.Dial, wait: sleepUntil}
+	o.Client.Dial, o.wait = n.Dial, sleepUntil
 	return o
 }
 

@@ -40,7 +40,7 @@ func (r *runner) build(open bool) <-chan *job {
 			}
 			if !r.late() {
 				j.withUsage = !r.client.UsageRefused()
-				j.body = r.bodies.write(j.session, j.turn, j.withUsage)
+				j.body = r.bodies.Write(j.session, j.turn, nil, j.withUsage)
 			}
 			if !r.ahead.take(r.sending, len(j.body)) {
 				return
@@ -67,7 +67,7 @@ func (r *runner) openLoop() {
 		defer close(finished)
 		ownThread()
 		for j := range r.build(true) {
-			r.o.env.wait(r.sending, r.start.Add(j.due))
+			r.o.wait(r.sending, r.start.Add(j.due))
 			r.ahead.give(len(j.body))
 			if r.sending.Err() != nil {
 				continue // the channel closes soon
@@ -93,7 +93,7 @@ func (r *runner) openLoop() {
 		if r.bounded() == byCount {
 			end = r.scheduleEnd()
 		}
-		r.o.env.wait(r.sending, r.start.Add(end))
+		r.o.wait(r.sending, r.start.Add(end))
 		if r.sending.Err() == nil {
 			r.ended(end)
 		}
@@ -168,7 +168,7 @@ func (r *runner) send(j *job) {
 	r.collector.sent.Add(1)
 	request := client.Request{Body: j.body, Exact: r.o.IgnoreEOS}
 	if j.withUsage {
-		request.WithoutUsage = func() []byte { return r.bodies.write(j.session, j.turn, false) }
+		request.WithoutUsage = func() []byte { return r.bodies.Write(j.session, j.turn, nil, false) }
 	}
 	r.client.Do(r.hard, request, rec)
 	r.collector.add(rec)

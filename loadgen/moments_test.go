@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/llmctl/llmctl/loadgen/client"
 	"github.com/llmctl/llmctl/loadgen/mock"
 	"github.com/llmctl/llmctl/reports/record"
 )
@@ -123,7 +124,7 @@ func TestTimeouts(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			o := Options{Workload: fixed(t, closed(1), 8, 4), Requests: 1,
-				FirstTokenTimeout: 500 * ms, IdleTimeout: 300 * ms, TotalTimeout: 2 * time.Second}
+				Client: client.Options{FirstTokenTimeout: 500 * ms, IdleTimeout: 300 * ms, TotalTimeout: 2 * time.Second}}
 			virtual(t, scripted(tt.script), o, func(result *Result) {
 				r := result.Records[0]
 				if r.Failure != tt.want || (r.Outcome == record.OK) != (tt.want == "") {
@@ -153,7 +154,7 @@ func TestIdleTimeout(t *testing.T) {
 		{"longer than the limit of the first token", time.Second, 3 * time.Second, []mock.Piece{{At: 500 * ms, Data: c("a")}}, 3500 * ms},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			o := Options{Workload: fixed(t, closed(1), 8, 4), Requests: 1, FirstTokenTimeout: tt.firstToken, IdleTimeout: tt.idle, TotalTimeout: time.Minute}
+			o := Options{Workload: fixed(t, closed(1), 8, 4), Requests: 1, Client: client.Options{FirstTokenTimeout: tt.firstToken, IdleTimeout: tt.idle, TotalTimeout: time.Minute}}
 			virtual(t, scripted(&mock.Script{Pieces: tt.pieces, End: mock.Hang}), o, func(result *Result) {
 				if r := result.Records[0]; r.Failure != record.TimeoutIdle || result.Run.Window.End != tt.after {
 					t.Errorf("%s %s after %v, want %s after %v", r.Outcome, r.Failure, result.Run.Window.End, record.TimeoutIdle, tt.after)
@@ -173,7 +174,7 @@ func drip(n int, every time.Duration) (pieces []mock.Piece) {
 
 // TestSilentServer: a server that sends nothing at all, not even a status.
 func TestSilentServer(t *testing.T) {
-	o := Options{Workload: fixed(t, closed(2), 8, 4), Duration: time.Second, FirstTokenTimeout: 300 * ms}
+	o := Options{Workload: fixed(t, closed(2), 8, 4), Duration: time.Second, Client: client.Options{FirstTokenTimeout: 300 * ms}}
 	virtual(t, scripted(&mock.Script{Pieces: []mock.Piece{{At: time.Hour}}}), o, func(result *Result) {
 		for _, r := range result.Records {
 			if r.Failure != record.TimeoutFirstToken || r.HTTPStatus != 0 || between(r.Sent, r.FirstByte) != -1 {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
 	"time"
 
 	"github.com/llmctl/llmctl/loadgen/client"
@@ -16,11 +14,10 @@ import (
 // Options say what to send, to whom, for how long, and who wants to know.
 // Zero values of limits stand for the defaults below.
 type Options struct {
-	Endpoint string     // base URL, with or without /v1
-	APIKey   string     // sent as a bearer token; never part of an error, a log or a record
-	Model    string     // on the wire
-	API      client.API // client.Chat when empty
-	Headers  http.Header
+	// Client says to whom and how requests go. Its Now, OnFirst and OnOutput are
+	// the run's own.
+	Client client.Options
+	Model  string // on the wire
 
 	Workload *workload.Stream // made with words
 
@@ -32,10 +29,6 @@ type Options struct {
 
 	Drain       time.Duration // for what is in flight when sending ends; after it requests are cut
 	MaxInFlight int           // an open loop drops what is due beyond it
-
-	FirstTokenTimeout time.Duration // from Sent to the first output; 0 is no limit
-	IdleTimeout       time.Duration // between outputs; 0 is no limit
-	TotalTimeout      time.Duration // from Sent to the end
 
 	// IgnoreEOS asks the server for exactly the output length of the workload,
 	// with ignore_eos and min_tokens, which vLLM and SGLang understand.
@@ -57,8 +50,9 @@ type Options struct {
 	// OnLive gets the state of the run ten times a second, one at a time.
 	OnLive func(record.Live)
 
-	// env replaces the network and the wait for the next arrival in tests.
-	env environment
+	// wait returns at the time given, as exactly as the machine can, or earlier
+	// when the context ends. Tests replace it.
+	wait func(ctx context.Context, until time.Time)
 }
 
 // The defaults of limits.
@@ -77,19 +71,17 @@ func (o Options) withDefaults() (Options, error) {
 		return o, errors.New("duration, requests, warm-up, drain and the cap of requests in flight must not be negative")
 	case (o.Duration > 0) == (o.Requests > 0):
 		return o, fmt.Errorf("duration %v and %d requests: expected exactly one of them to bound the run", o.Duration, o.Requests)
-	case o.API == "":
-		o.API = client.Chat
-	case o.API != client.Chat && o.API != client.Completions:
-		return o, fmt.Errorf("unknown API %q, expected chat or completions", o.API)
 	}
 	if o.Model == "" {
 		return o, errors.New("no model to ask for")
 	}
 	orDefault(&o.Drain, DefaultDrain)
 	orDefault(&o.MaxInFlight, DefaultMaxInFlight)
-	orDefault(&o.TotalTimeout, DefaultTotalTimeout)
+	orDefault(&o.Client.TotalTimeout, DefaultTotalTimeout)
 	orDefault(&o.MetricsInterval, DefaultMetricsInterval)
-	o.env = o.env.withDefaults()
+	if o.wait == nil {
+		o.wait = waitUntil
+	}
 	return o, nil
 }
 
@@ -98,19 +90,4 @@ func orDefault[T comparable](value *T, standard T) {
 	if *value == zero {
 		*value = standard
 	}
-}
-
-// environment is what a run needs from the machine.
-type environment struct {
-	dial func(ctx context.Context, network, address string) (net.Conn, error) // nil is TCP
-	// wait returns at the time given, as exactly as the machine can, or earlier
-	// when the context ends.
-	wait func(ctx context.Context, until time.Time)
-}
-
-func (e environment) withDefaults() environment {
-	if e.wait == nil {
-		e.wait = waitUntil
-	}
-	return e
 }

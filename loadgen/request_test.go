@@ -16,62 +16,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/llmctl/llmctl/loadgen/client"
 	"github.com/llmctl/llmctl/loadgen/mock"
-	"github.com/llmctl/llmctl/loadgen/workload"
-	"github.com/llmctl/llmctl/profiles"
 	"github.com/llmctl/llmctl/reports/record"
 )
-
-func TestBody(t *testing.T) {
-	plain := profiles.Workload{
-		Arrival: closed(1),
-		Input:   profiles.Distribution{Kind: profiles.Fixed, Mean: 5},
-		Output:  profiles.Distribution{Kind: profiles.Fixed, Mean: 7},
-	}
-	shared := plain
-	shared.Prefix = profiles.Prefix{Groups: 1, Tokens: 3}
-	shared.Tenants = 1
-	tests := []struct {
-		name      string
-		workload  profiles.Workload
-		api       client.API
-		ignoreEOS bool
-		usage     bool
-		each      bool
-		want      string
-	}{
-		{"chat", plain, client.Chat, false, true, false,
-			`{"model":"m","messages":[{"role":"user","content":"w w w w w"}],"max_tokens":7,"stream":true,"stream_options":{"include_usage":true}}`},
-		{"usage of each event", plain, client.Completions, false, true, true,
-			`{"model":"m","prompt":"w w w w w","max_tokens":7,"stream":true,"stream_options":{"include_usage":true,"continuous_usage_stats":true}}`},
-		{"usage of each event, refused", plain, client.Completions, false, false, true,
-			`{"model":"m","prompt":"w w w w w","max_tokens":7,"stream":true}`},
-		{"chat with a shared prefix", shared, client.Chat, false, true, false,
-			`{"model":"m","messages":[{"role":"system","content":"w w w"},{"role":"user","content":"w w"}],"max_tokens":7,"stream":true,"stream_options":{"include_usage":true},"user":"tenant-1"}`},
-		{"completions", shared, client.Completions, false, true, false,
-			`{"model":"m","prompt":"w w w w w","max_tokens":7,"stream":true,"stream_options":{"include_usage":true},"user":"tenant-1"}`},
-		{"exact length, without usage", plain, client.Completions, true, false, false,
-			`{"model":"m","prompt":"w w w w w","max_tokens":7,"stream":true,"ignore_eos":true,"min_tokens":7}`},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			s, err := workload.New(tt.workload, workload.Options{Words: []string{"w"}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			w := &bodyWriter{model: "m", api: tt.api, ignoreEOS: tt.ignoreEOS, continuous: tt.each, stream: s}
-			if diff := cmp.Diff(tt.want, string(w.write(s.Session(0), 0, tt.usage))); diff != "" {
-				t.Errorf("body (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
 
 func TestHeadersAndPath(t *testing.T) {
 	server := &mock.Server{Tokens: 2}
 	r := one(t, server, func(o *Options) {
-		o.APIKey, o.API = "sk-secret", client.Completions
-		o.Headers = http.Header{"x-team": {"search"}, "Authorization": {"overridden"}}
-		o.Endpoint += "/v1/"
+		o.Client.APIKey, o.Client.API = "sk-secret", client.Completions
+		o.Client.Headers = http.Header{"x-team": {"search"}, "Authorization": {"overridden"}}
+		o.Client.Endpoint += "/v1/"
 	})
 	got := server.Requests()[0]
 	if got.Path != "/v1/completions" || got.Header.Get("Authorization") != "Bearer sk-secret" || got.Header.Get("X-Team") != "search" ||
@@ -87,7 +40,7 @@ func TestCredentialsInURL(t *testing.T) {
 	server := &mock.Server{Tokens: 1}
 	ts := httptest.NewServer(server)
 	defer ts.Close()
-	o := Options{Endpoint: strings.Replace(ts.URL, "://", "://me:pass@", 1), Model: "m", Workload: fixed(t, closed(1), 8, 1), Requests: 1}
+	o := Options{Client: client.Options{Endpoint: strings.Replace(ts.URL, "://", "://me:pass@", 1)}, Model: "m", Workload: fixed(t, closed(1), 8, 1), Requests: 1}
 	result, err := Run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -214,7 +167,7 @@ func TestUsageRefused(t *testing.T) {
 	}}
 	ts := httptest.NewServer(server)
 	defer ts.Close()
-	result, err := Run(t.Context(), Options{Endpoint: ts.URL, Model: "m", Workload: fixed(t, closed(1), 8, 4), Requests: 3, MetricsInterval: -1})
+	result, err := Run(t.Context(), Options{Client: client.Options{Endpoint: ts.URL}, Model: "m", Workload: fixed(t, closed(1), 8, 4), Requests: 3, MetricsInterval: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,7 +211,7 @@ func TestConnectionsAreReused(t *testing.T) {
 	}
 	ts.Start()
 	defer ts.Close()
-	o := Options{Endpoint: ts.URL, Model: "m", Workload: fixed(t, closed(1), 8, 4), Requests: 20, MetricsInterval: -1}
+	o := Options{Client: client.Options{Endpoint: ts.URL}, Model: "m", Workload: fixed(t, closed(1), 8, 4), Requests: 20, MetricsInterval: -1}
 	if _, err := Run(t.Context(), o); err != nil || connections.Load() != 1 {
 		t.Errorf("%d connections, %v", connections.Load(), err)
 	}
@@ -267,7 +220,7 @@ func TestConnectionsAreReused(t *testing.T) {
 func TestConnectFailures(t *testing.T) {
 	dialing := func(err error) func(*Options) {
 		return func(o *Options) {
-			o.env.dial = func(context.Context, string, string) (net.Conn, error) { return nil, err }
+			o.Client.Dial = func(context.Context, string, string) (net.Conn, error) { return nil, err }
 		}
 	}
 	refused := &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
@@ -275,7 +228,7 @@ func TestConnectFailures(t *testing.T) {
 	noFile := &net.OpError{Op: "dial", Err: os.NewSyscallError("socket", syscall.EMFILE)}
 	noFileAtAll := &net.OpError{Op: "dial", Err: os.NewSyscallError("socket", syscall.ENFILE)}
 	noFileToResolve := &net.DNSError{Err: "dial udp: socket: too many open files", Name: "x"}
-	garbage := func(o *Options) { o.env.dial = garbageServer }
+	garbage := func(o *Options) { o.Client.Dial = garbageServer }
 	tests := []struct {
 		name   string
 		change func(*Options)
@@ -289,7 +242,7 @@ func TestConnectFailures(t *testing.T) {
 		{"machine out of files", dialing(noFileAtAll), record.ClientPorts, record.OutOfFiles},
 		{"out of files to resolve a name", dialing(noFileToResolve), record.ClientPorts, record.OutOfFiles},
 		{"not HTTP", garbage, record.Malformed, "malformed"},
-		{"HTTP instead of HTTPS", func(o *Options) { o.Endpoint = strings.Replace(o.Endpoint, "http:", "https:", 1) }, record.TLS, ""},
+		{"HTTP instead of HTTPS", func(o *Options) { o.Client.Endpoint = strings.Replace(o.Client.Endpoint, "http:", "https:", 1) }, record.TLS, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -321,14 +274,14 @@ func TestUntrustedCertificate(t *testing.T) {
 	ts.Config.ErrorLog = nil
 	ts.StartTLS()
 	defer ts.Close()
-	result, err := Run(t.Context(), Options{Endpoint: ts.URL, Model: "m", Workload: fixed(t, closed(1), 8, 4), Requests: 1, MetricsInterval: -1})
+	result, err := Run(t.Context(), Options{Client: client.Options{Endpoint: ts.URL}, Model: "m", Workload: fixed(t, closed(1), 8, 4), Requests: 1, MetricsInterval: -1})
 	if err != nil || result.Records[0].Failure != record.TLS {
 		t.Errorf("%v, %+v", err, result.Records)
 	}
 }
 
 func TestOptionsRefuses(t *testing.T) {
-	good := Options{Endpoint: "localhost:1", Model: "m", Workload: fixed(t, closed(1), 8, 4), Requests: 1}
+	good := Options{Client: client.Options{Endpoint: "localhost:1"}, Model: "m", Workload: fixed(t, closed(1), 8, 4), Requests: 1}
 	tests := []struct {
 		name   string
 		change func(*Options)
@@ -339,10 +292,10 @@ func TestOptionsRefuses(t *testing.T) {
 		{"no bound", func(o *Options) { o.Requests = 0 }, "exactly one"},
 		{"two bounds", func(o *Options) { o.Duration = 1 }, "exactly one"},
 		{"negative", func(o *Options) { o.Drain = -1 }, "negative"},
-		{"unknown API", func(o *Options) { o.API = "embeddings" }, `"embeddings"`},
-		{"no URL", func(o *Options) { o.Endpoint = "" }, "expected a URL"},
-		{"other scheme", func(o *Options) { o.Endpoint = "ftp://x" }, "expected http or https"},
-		{"password in a bad URL", func(o *Options) { o.Endpoint = "http://me:pa ss@host:port:9" }, "expected a URL"},
+		{"unknown API", func(o *Options) { o.Client.API = "embeddings" }, `"embeddings"`},
+		{"no URL", func(o *Options) { o.Client.Endpoint = "" }, "expected a URL"},
+		{"other scheme", func(o *Options) { o.Client.Endpoint = "ftp://x" }, "expected http or https"},
+		{"password in a bad URL", func(o *Options) { o.Client.Endpoint = "http://me:pa ss@host:port:9" }, "expected a URL"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/llmctl/llmctl/loadgen/client"
+	"github.com/llmctl/llmctl/loadgen/request"
 	"github.com/llmctl/llmctl/reports/record"
 )
 
@@ -40,7 +41,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 // runner is one run.
 type runner struct {
 	o      Options
-	bodies *bodyWriter
+	bodies *request.Writer
 	client *client.Client
 	start  time.Time
 
@@ -67,18 +68,16 @@ type runner struct {
 func newRunner(o Options) *runner {
 	return &runner{
 		o: o, start: time.Now(), ahead: newBudget(lookAheadBytes),
-		bodies: &bodyWriter{model: o.Model, api: o.API, ignoreEOS: o.IgnoreEOS, continuous: o.ContinuousUsage, stream: o.Workload},
+		bodies: &request.Writer{Model: o.Model, API: o.Client.API, Exact: o.IgnoreEOS, Continuous: o.ContinuousUsage, Stream: o.Workload},
 	}
 }
 
 func (r *runner) clientOptions() client.Options {
-	return client.Options{
-		Endpoint: r.o.Endpoint, APIKey: r.o.APIKey, API: r.o.API, Headers: r.o.Headers,
-		FirstTokenTimeout: r.o.FirstTokenTimeout, IdleTimeout: r.o.IdleTimeout, TotalTimeout: r.o.TotalTimeout,
-		Now: r.now, Dial: r.o.env.dial,
-		OnFirst:  func(now, ttft time.Duration) { r.collector.first(now, ttft) },
-		OnOutput: func(tokens int) { r.collector.output(tokens) },
-	}
+	o := r.o.Client
+	o.Now = r.now
+	o.OnFirst = func(now, ttft time.Duration) { r.collector.first(now, ttft) }
+	o.OnOutput = func(tokens int) { r.collector.output(tokens) }
+	return o
 }
 
 func (r *runner) now() time.Duration { return time.Since(r.start) }
@@ -203,7 +202,7 @@ func (r *runner) facts(health record.Client, server []record.ServerSample, warni
 	}
 	return record.Run{
 		Kind:   "bench",
-		Target: record.Target{Endpoint: client.PublicEndpoint(r.o.Endpoint), Model: r.o.Model},
+		Target: record.Target{Endpoint: client.PublicEndpoint(r.o.Client.Endpoint), Model: r.o.Model},
 		Environment: record.Environment{
 			OS: runtime.GOOS + "/" + runtime.GOARCH, Cores: runtime.GOMAXPROCS(0), Start: r.start,
 		},

@@ -50,15 +50,15 @@ func startScraper(ctx context.Context, r *runner) *scraper {
 		ending:   make(chan struct{}),
 	}
 	if !s.explicit {
-		s.url = client.Metrics(r.o.Endpoint)
-		client.Authorize(s.header, r.o.APIKey, r.o.Endpoint)
+		s.url = client.Metrics(r.o.Client.Endpoint)
+		client.Authorize(s.header, r.o.Client.APIKey, r.o.Client.Endpoint)
 	}
 	ctx, s.cancel = context.WithCancel(ctx)
 	if r.o.MetricsInterval < 0 {
 		close(s.exited)
 		return s
 	}
-	transport := client.NewTransport(r.o.env.dial)
+	transport := client.NewTransport(r.o.Client.Dial)
 	s.http = &http.Client{Transport: transport, Timeout: scrapeTimeout}
 	go func() {
 		defer close(s.exited)

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/llmctl/llmctl/loadgen/client"
 	"github.com/llmctl/llmctl/loadgen/mock"
 	"github.com/llmctl/llmctl/reports/record"
 )
@@ -133,7 +134,7 @@ func TestServerMetricsFail(t *testing.T) {
 	})
 	ts := httptest.NewServer(flaky)
 	defer ts.Close()
-	o := Options{Endpoint: ts.URL, Model: "m", Workload: fixed(t, closed(1), 8, 1), Requests: 1, MetricsInterval: 50 * ms}
+	o := Options{Client: client.Options{Endpoint: ts.URL}, Model: "m", Workload: fixed(t, closed(1), 8, 1), Requests: 1, MetricsInterval: 50 * ms}
 	result, err := Run(t.Context(), o)
 	if err != nil || result.Records[0].Outcome != record.OK {
 		t.Fatalf("%v %+v", err, result)
@@ -162,7 +163,7 @@ func TestServerMetricsFail(t *testing.T) {
 		server := httptest.NewServer(&mock.Server{Tokens: 1})
 		defer server.Close()
 		o := o
-		o.Endpoint = server.URL
+		o.Client.Endpoint = server.URL
 		result, err := Run(t.Context(), o)
 		if err != nil || len(result.Run.Warnings) != 0 || len(result.Run.Server) != 0 {
 			t.Errorf("%v, warnings %v", err, result.Run.Warnings)
@@ -175,7 +176,7 @@ func TestServerMetricsFail(t *testing.T) {
 func TestRealPacing(t *testing.T) {
 	ts := httptest.NewServer(&mock.Server{Tokens: 1})
 	defer ts.Close()
-	o := Options{Endpoint: ts.URL, Model: "m", Workload: fixed(t, constant(100), 8, 1), Duration: 500 * ms, MetricsInterval: -1}
+	o := Options{Client: client.Options{Endpoint: ts.URL}, Model: "m", Workload: fixed(t, constant(100), 8, 1), Duration: 500 * ms, MetricsInterval: -1}
 	result, err := Run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

@@ -167,7 +167,7 @@ func TestDetail(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r := one(t, scripted(tt.script), func(o *Options) { o.APIKey = "sk-secret" })
+			r := one(t, scripted(tt.script), func(o *Options) { o.Client.APIKey = "sk-secret" })
 			if r.Detail != tt.want {
 				t.Errorf("detail %q, want %q", r.Detail, tt.want)
 			}

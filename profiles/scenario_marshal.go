@@ -136,7 +136,8 @@ func newJSONPrice(p Price) *jsonPrice {
 // IsZero reports a workload of which nothing was said.
 func (w Workload) IsZero() bool {
 	return w.Name == "" && w.Arrival == Arrival{} && w.Input == Distribution{} && w.Output == Distribution{} &&
-		w.Prefix == Prefix{} && w.Tenants == 0 && len(w.Classes) == 0
+		w.Prefix == Prefix{} && w.Session == Session{} && w.Cancel == Cancel{} && w.Tenants == 0 && len(w.Classes) == 0 &&
+		len(w.Models) == 0 && w.Tools == 0 && w.Schema == 0 && w.Trace == Trace{}
 }
 
 // MarshalJSON writes the degrees that were said.
@@ -173,7 +174,7 @@ func (w Workload) MarshalJSON() ([]byte, error) {
 		Prefix  *prefix            `json:"prefix,omitempty"`
 		Tenants int                `json:"tenants,omitempty"`
 		Classes map[string]float64 `json:"classes,omitempty"`
-	}{w.Name, arrival(w.Arrival), w.Input, w.Output, shared, w.Tenants, w.Classes})
+	}{w.Name, arrival{w.Arrival.Process, w.Arrival.RatePerS, w.Arrival.Concurrency}, w.Input, w.Output, shared, w.Tenants, w.Classes})
 }
 
 // MarshalJSON writes the kind and its parameters.

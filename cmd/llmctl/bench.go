@@ -25,6 +25,11 @@ type benchFlags struct {
 	output   outputFlag
 	engine   engineFlags // of the bundled engine
 
+	client    clientFlags
+	phases    phasesFlags
+	telemetry telemetryFlags
+	prompts   promptsFlags
+
 	endpoint, served, api, metricsURL string
 	headers                           []string
 	duration, warmup, drain           time.Duration
@@ -69,6 +74,10 @@ go to disk as they complete.`,
 	f.addTarget(cmd)
 	f.addRun(cmd)
 	f.addResult(cmd)
+	f.client.add(cmd)
+	f.phases.add(cmd)
+	f.telemetry.add(cmd)
+	f.prompts.add(cmd)
 	return cmd
 }
 
@@ -126,6 +135,10 @@ func (f *benchFlags) resolve(cmd *cobra.Command, s *iostreams.IO) (*bench, error
 	b := &bench{io: s, id: newID(), flags: f, asserts: f.asserts}
 	for _, check := range []func() error{
 		func() error { return f.checkChoices(sc) },
+		func() error { return f.client.check(cmd) },
+		func() error { return f.phases.check(cmd) },
+		func() error { return f.telemetry.check(cmd) },
+		func() error { return f.prompts.check(cmd) },
 		func() error { return checkKey(s.Env("OPENAI_API_KEY")) },
 		func() (err error) { b.headers, err = parseHeaders(f.headers); return err },
 		func() (err error) { b.maxFailures, err = parseShare(f.maxFailures); return err },

@@ -133,9 +133,8 @@ func (b *bench) once(ctx context.Context, stop *stopper, t target, v variant, k 
 func (b *bench) options(t target, stream *workload.Stream, stop *stopper) loadgen.Options {
 	f := b.flags
 	o := loadgen.Options{
-		Endpoint: t.endpoint, APIKey: t.apiKey, Model: t.model, API: client.API(f.api), Headers: b.headers,
+		Client: b.clientOptions(t), Model: t.model,
 		Workload: stream, Warmup: f.warmup, Drain: f.drain, MaxInFlight: f.maxInFlight,
-		FirstTokenTimeout: f.firstToken, IdleTimeout: f.idle, TotalTimeout: f.total,
 		ContinuousUsage: t.bundled, IgnoreEOS: f.ignoreEOS, MetricsURL: t.metricsURL, Stop: stop.stopped,
 	}
 	if f.drain == 0 {
@@ -147,6 +146,15 @@ func (b *bench) options(t target, stream *workload.Stream, stop *stopper) loadge
 		o.Duration = f.duration
 	}
 	return o
+}
+
+// clientOptions say to whom and how requests go.
+func (b *bench) clientOptions(t target) client.Options {
+	f := b.flags
+	return client.Options{
+		Endpoint: t.endpoint, APIKey: t.apiKey, API: client.API(f.api), Headers: b.headers,
+		FirstTokenTimeout: f.firstToken, IdleTimeout: f.idle, TotalTimeout: f.total,
+	}
 }
 
 // environment describes this machine; a GPU that can not be asked is left out.

@@ -27,6 +27,7 @@ type answer struct {
 	counted  int             // completion tokens that the last usage told of
 	head     []byte          // the first bytes, to explain what is no stream
 	received int             // bytes
+	text     []byte          // visible text, where someone wants it
 }
 
 var buffers = sync.Pool{New: func() any { return new([readSize]byte) }}
@@ -100,6 +101,9 @@ func (x *exchange) event(event openai.Event, now time.Duration) {
 		return
 	}
 	x.usage(&a.chunk.Usage)
+	if x.request.Keep {
+		a.text = a.chunk.AppendText(a.text)
+	}
 	if a.chunk.Output() {
 		x.output(now)
 	}

@@ -3,6 +3,8 @@ package client
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -52,9 +54,21 @@ type Request struct {
 	// WithoutUsage writes the body again without stream_options, for a server
 	// that refuses them by name; nil when the body has none.
 	WithoutUsage func() []byte
+	// Keep asks for the text of the answer, which the next turn of a session
+	// carries.
+	Keep bool
+	// CancelAfter is when the user leaves, since Sent; 0 is never. The request is
+	// then cancelled, unless it has ended before.
+	CancelAfter time.Duration
 	// Exact means that the server was asked for exactly the record's
 	// AskedOutput tokens, so that fewer are a short output.
 	Exact bool
+}
+
+// Answer is what a server said, as the next turn of a session carries it.
+type Answer struct {
+	Text      string          // content, without reasoning
+	ToolCalls json.RawMessage // a JSON array as in an assistant message; nil without
 }
 
 // Client sends requests and writes down what comes back. It is shared by all
@@ -80,6 +94,13 @@ func New(o Options) (*Client, error) {
 	target, err := parseEndpoint(o.Endpoint)
 	if err != nil {
 		return nil, err
+	}
+	switch o.API {
+	case "":
+		o.API = Chat
+	case Chat, Completions:
+	default:
+		return nil, fmt.Errorf("unknown API %q, expected chat or completions", o.API)
 	}
 	header := http.Header{}
 	for name, values := range o.Headers {
@@ -148,10 +169,14 @@ type exchange struct {
 // Do sends a request and fills its record. It returns when the request has ended
 // in one way or another, at the latest a moment after ctx has; a request that
 // the end of ctx ended was cut.
-func (c *Client) Do(ctx context.Context, request Request, r *record.Record) {
+func (c *Client) Do(ctx context.Context, request Request, r *record.Record) Answer {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	x := &exchange{Client: c, request: request, record: r}
+	if request.CancelAfter > 0 {
+		leave := time.AfterFunc(request.CancelAfter, func() { cancel(errLeft) })
+		defer leave.Stop()
+	}
 	x.watch = watchdog{now: c.now, cancel: cancel, firstToken: c.firstToken, idle: c.idle, total: c.total}
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		WroteRequest:         func(httptrace.WroteRequestInfo) { x.wrote.Store(int64(record.At(c.now()))) },
@@ -168,6 +193,7 @@ func (c *Client) Do(ctx context.Context, request Request, r *record.Record) {
 	r.Wrote = record.Moment(x.wrote.Load())
 	r.FirstByte = record.Moment(x.firstByte.Load())
 	r.Detail = redact(r.Detail, c.secrets)
+	return Answer{Text: string(x.answer.text)}
 }
 
 // withoutUsage writes the body again, for a server that does not know

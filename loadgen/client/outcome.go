@@ -16,6 +16,9 @@ import (
 // ErrCut is the cause of the end of a request that the end of the run cut off.
 var ErrCut = errors.New("cut by the end of the run")
 
+// errLeft is the cause of the end of a request whose user left.
+var errLeft = errors.New("the user left, as the workload has it")
+
 // fail writes a failure into the record.
 func fail(r *record.Record, class record.Failure, detail string) {
 	r.Outcome, r.Failure, r.Detail = record.Failed, class, OneLine(detail)
@@ -46,6 +49,10 @@ func giveUp(ctx context.Context, r *record.Record, now time.Duration) (ok bool) 
 	cause := context.Cause(ctx)
 	if t := (*timeout)(nil); errors.As(cause, &t) {
 		fail(r, t.class, t.Error())
+		return true
+	}
+	if errors.Is(cause, errLeft) {
+		r.Outcome, r.Detail, r.Closed = record.Cancelled, errLeft.Error(), record.At(now)
 		return true
 	}
 	// The end that the cut put to the stream is its end: how long the request

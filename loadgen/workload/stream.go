@@ -24,24 +24,43 @@ type Options struct {
 	// would share one. Lengths and arrivals stay exactly the same, which makes
 	// it the other half of the shared-prefix experiment.
 	UniquePrefixes bool
+	// Recorded are the sessions of a trace, in order of Offset; they take the
+	// place of those that the workload would draw.
+	Recorded []Session
+	// Shard i of Shards sends every Shards-th session of the stream, beginning
+	// with the i-th, i from 0; no Shards are one.
+	Shard, Shards int
 }
 
 // Session is a series of requests of one user, each of which is sent after the
 // one before it has been answered.
 type Session struct {
-	Index  int64
+	Index  int64         // among all sessions of the stream, whichever shard sends them
 	Offset time.Duration // when it is due since the start of sending; 0 in a closed loop
 	Tenant string        // empty when the workload has none
 	Class  string        // priority class, empty when the workload has none
+	Model  string        // on the wire, empty for the scenario's one
 	Turns  []Turn
 }
 
 // Turn is one request of a session.
 type Turn struct {
 	Group  int // prefix group, NoGroup when the prefix is shared with nobody
-	Prefix int // tokens of the prefix, part of Input
-	Input  int // prompt tokens asked for
-	Output int // output tokens asked for
+	Prefix int // tokens of the prefix, part of Input; 0 after the first turn
+	// Input is the tokens that this turn adds to the conversation: the whole
+	// prompt of a first turn, the new message of a later one.
+	Input  int
+	Output int           // output tokens asked for
+	Think  time.Duration // between the end of the turn before and this one
+	// CancelAfter is when the user leaves, since the request was sent; 0 is never.
+	CancelAfter time.Duration
+	Tools       bool // offers tools
+	Schema      bool // demands JSON by a schema
+
+	// From a trace, absent otherwise:
+	Text   string   // what the user says, in the place of text of length Input
+	Hashes []uint64 // ids of the blocks of the prompt, equal where its beginning is
+	Body   []byte   // the request's body as recorded
 }
 
 // NoGroup marks a request that shares its prefix with nobody.
@@ -103,6 +122,12 @@ func (s *Stream) Workload() profiles.Workload { return s.workload }
 // when the loop is open.
 func (s *Stream) Closed() (concurrency int, ok bool) {
 	return s.workload.Arrival.Concurrency, s.workload.Arrival.Process == profiles.Closed
+}
+
+// Users returns how many users a closed loop of users has; ok is false when the
+// loop is another one.
+func (s *Stream) Users() (n int, ok bool) {
+	return s.workload.Arrival.Count, s.workload.Arrival.Process == profiles.Users
 }
 
 // Shares reports whether requests share prefixes.

@@ -1,4 +1,4 @@
-package loadgen
+package request
 
 import (
 	"encoding/json"
@@ -30,35 +30,36 @@ type streamOptions struct {
 	ContinuousUsageStats bool `json:"continuous_usage_stats,omitempty"`
 }
 
-// bodyWriter turns turns into request bodies.
-type bodyWriter struct {
-	model      string
-	api        client.API
-	ignoreEOS  bool
-	continuous bool // ask for usage in every chunk
-	stream     *workload.Stream
+// Writer turns turns into request bodies. It may be used from any goroutine.
+type Writer struct {
+	Model      string // on the wire, where the session names none
+	API        client.API
+	Exact      bool // ask for exactly the output length, with ignore_eos and min_tokens
+	Continuous bool // ask for usage in every event
+	Stream     *workload.Stream
 }
 
-// write returns the JSON body of one turn. withUsage asks the server for its
-// count of tokens at the end of the stream.
-func (w *bodyWriter) write(s workload.Session, turn int, withUsage bool) []byte {
-	prompt := w.stream.Prompt(s, turn)
+// Write returns the JSON body of one turn of a session whose turns before it were
+// answered by history. withUsage asks the server for its count of tokens at the
+// end of the stream.
+func (w *Writer) Write(s workload.Session, turn int, history []client.Answer, withUsage bool) []byte {
+	prompt := w.Stream.Prompt(s, turn)
 	body := requestBody{
-		Model:     w.model,
+		Model:     w.Model,
 		MaxTokens: s.Turns[turn].Output,
 		Stream:    true,
 		User:      s.Tenant,
 	}
 	if withUsage {
-		body.StreamOptions = &streamOptions{IncludeUsage: true, ContinuousUsageStats: w.continuous}
+		body.StreamOptions = &streamOptions{IncludeUsage: true, ContinuousUsageStats: w.Continuous}
 	}
-	if w.ignoreEOS {
+	if w.Exact {
 		body.IgnoreEOS, body.MinTokens = true, s.Turns[turn].Output
 	}
 	switch {
-	case w.api == client.Chat && prompt.System == "":
+	case w.API != client.Completions && prompt.System == "":
 		body.Messages = []message{{"user", prompt.User}}
-	case w.api == client.Chat:
+	case w.API != client.Completions:
 		body.Messages = []message{{"system", prompt.System}, {"user", prompt.User}}
 	case prompt.System == "":
 		body.Prompt = prompt.User
