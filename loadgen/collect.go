@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/llmctl/llmctl/loadgen/telemetry"
 	"github.com/llmctl/llmctl/reports/record"
 	"github.com/llmctl/llmctl/reports/stats"
 )
@@ -18,7 +19,7 @@ const liveInterval = 100 * time.Millisecond
 // goroutine hands both on, so that callbacks run one at a time.
 type collector struct {
 	r       *runner
-	scraper *scraper
+	watch   *telemetry.Watch
 	records chan *record.Record
 	kept    []*record.Record
 	exited  chan struct{}
@@ -41,10 +42,10 @@ type counts struct {
 	scheduled, ended, tokens int64
 }
 
-func startCollector(r *runner, s *scraper) *collector {
+func startCollector(r *runner, w *telemetry.Watch) *collector {
 	c := &collector{
 		r:        r,
-		scraper:  s,
+		watch:    w,
 		records:  make(chan *record.Record, 1024),
 		exited:   make(chan struct{}),
 		failures: map[record.Failure]int{},
@@ -155,7 +156,7 @@ func (c *collector) publish() {
 		CompletedRPS:     per(current.ended - oldest.ended),
 		OutputTokensPerS: per(current.tokens - oldest.tokens),
 		Failures:         maps.Clone(c.failures),
-		Server:           c.scraper.latest(),
+		Server:           c.watch.Latest(),
 	}
 	if _, live.ClosedLoop = c.r.o.Workload.Closed(); !live.ClosedLoop {
 		live.OfferedRPS = per(current.scheduled - oldest.scheduled)

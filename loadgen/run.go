@@ -9,6 +9,7 @@ import (
 
 	"github.com/llmctl/llmctl/loadgen/client"
 	"github.com/llmctl/llmctl/loadgen/request"
+	"github.com/llmctl/llmctl/loadgen/telemetry"
 	"github.com/llmctl/llmctl/reports/record"
 )
 
@@ -88,9 +89,8 @@ func (r *runner) run(ctx context.Context) *Result {
 	r.sending, r.stop = context.WithCancel(r.hard)
 	defer r.stop()
 
-	scraper := startScraper(ctx, r)
-	r.collector = startCollector(r, scraper)
-	health := startHealth(r.o.Warmup)
+	watch := r.observe(ctx)
+	r.collector = startCollector(r, watch)
 	listener := make(chan struct{})
 	over := make(chan struct{})
 	go func() {
@@ -107,20 +107,20 @@ func (r *runner) run(ctx context.Context) *Result {
 	if r.bounded() == byTime {
 		r.drain()
 	}
-	busy := health.stop()
+	watch.WindowEnds()
 	r.inFlight.Wait()
 	if _, closed := r.o.Workload.Closed(); closed && r.bounded() == byCount && !r.interrupted.Load() {
 		r.end = r.now()
-		busy = health.stop()
+		watch.WindowEnds()
 	}
 	close(over)
 	<-listener
 	if r.drainTimer != nil {
 		r.drainTimer.Stop()
 	}
-	samples := scraper.stop()
+	observed := watch.Stop(r.window())
 	records := r.collector.stop()
-	return &Result{Run: r.facts(busy, samples, scraper.warnings()), Records: records}
+	return &Result{Run: r.facts(observed), Records: records}
 }
 
 // bound is what ends a run.
@@ -192,8 +192,14 @@ func (r *runner) planned() time.Duration {
 	return r.o.Warmup + r.o.Duration
 }
 
-func (r *runner) facts(health record.Client, server []record.ServerSample, warnings []record.Warning) record.Run {
+// window is the time that was measured.
+func (r *runner) window() record.Window {
+	return record.Window{Start: min(r.o.Warmup, r.end), End: r.end}
+}
+
+func (r *runner) facts(seen telemetry.Observed) record.Run {
 	_, closed := r.o.Workload.Closed()
+	warnings := seen.Warnings
 	if r.client.UsageRefused() {
 		warnings = append(warnings, record.Warning{
 			Code: "usage_refused",
@@ -206,9 +212,10 @@ func (r *runner) facts(health record.Client, server []record.ServerSample, warni
 		Environment: record.Environment{
 			OS: runtime.GOOS + "/" + runtime.GOARCH, Cores: runtime.GOMAXPROCS(0), Start: r.start,
 		},
-		Window:       record.Window{Start: min(r.o.Warmup, r.end), End: r.end},
-		Client:       health,
-		Server:       server,
+		Window:       r.window(),
+		Client:       seen.Client,
+		Server:       seen.Server,
+		GPUs:         seen.GPUs,
 		Interrupted:  r.interrupted.Load(),
 		Warnings:     warnings,
 		ClosedLoop:   closed,

@@ -30,7 +30,7 @@ type benchFlags struct {
 	telemetry telemetryFlags
 	prompts   promptsFlags
 
-	endpoint, served, api, metricsURL string
+	endpoint, served, api string
 	headers                           []string
 	duration, warmup, drain           time.Duration
 	firstToken, idle, total, maxLag   time.Duration
@@ -87,7 +87,6 @@ func (f *benchFlags) addTarget(cmd *cobra.Command) {
 	flags.StringVar(&f.served, "served-model", "", "name of the model on the wire")
 	flags.StringVar(&f.api, "api", string(client.Chat), "dialect: chat or completions")
 	flags.StringArrayVarP(&f.headers, "header", "H", nil, "extra header, e.g. 'X-Team: search'; repeatable")
-	flags.StringVar(&f.metricsURL, "metrics-url", "", "Prometheus page of the target (default: /metrics beside /v1)")
 	flags.IntVar(&f.count, "count", 1, "accelerators behind the endpoint, for the cost")
 	f.engine.addLimits(cmd, "bundled engine: ")
 }

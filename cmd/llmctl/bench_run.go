@@ -135,7 +135,7 @@ func (b *bench) options(t target, stream *workload.Stream, stop *stopper) loadge
 	o := loadgen.Options{
 		Client: b.clientOptions(t), Model: t.model,
 		Workload: stream, Warmup: f.warmup, Drain: f.drain, MaxInFlight: f.maxInFlight,
-		ContinuousUsage: t.bundled, IgnoreEOS: f.ignoreEOS, MetricsURL: t.metricsURL, Stop: stop.stopped,
+		ContinuousUsage: t.bundled, IgnoreEOS: f.ignoreEOS, MetricsURLs: t.metrics, Stop: stop.stopped,
 	}
 	if f.drain == 0 {
 		o.Drain = time.Nanosecond // 0 would ask the load generator for its default
