@@ -153,6 +153,7 @@ func (c *collector) publish() {
 		Scheduled: int(current.scheduled), Sent: int(c.sent.Load()), InFlight: int(c.r.flying.Load()),
 		OK: c.ok, Failed: c.failed, Cancelled: c.cancelled, Dropped: c.dropped,
 		PlannedRequests:  c.r.o.Requests,
+		OutputTokens:     int(current.tokens),
 		CompletedRPS:     per(current.ended - oldest.ended),
 		OutputTokensPerS: per(current.tokens - oldest.tokens),
 		Failures:         maps.Clone(c.failures),

@@ -92,6 +92,11 @@ func TestWarnings(t *testing.T) {
 		{"all of an answer at once", nil, request(0, 100*ms, 0, 10), "coalesced single_arrival"},
 		{"all of an answer in one event", nil, with(request(0, 100*ms, 0, 1), func(r *record.Record) { r.Output = record.Counted(10) }), "single_arrival"},
 		{"one token", nil, request(0, 100*ms, 0, 1), ""},
+		{"time went to other machines", func(r *record.Run) { r.Client.CPUSteal = new(0.051) }, ok, "cpu_steal"},
+		{"hardly any time went to other machines", func(r *record.Run) { r.Client.CPUSteal = new(0.049) }, ok, ""},
+		{"a restart", func(r *record.Run) {
+			r.Server = []record.ServerSample{countedAt(0, 9), countedAt(time.Minute, 3)}
+		}, ok, "server_restarted"},
 		{"empty window", nil, request(2*time.Minute, 100*ms, 10*ms, 10), "empty_window"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

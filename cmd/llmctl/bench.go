@@ -30,13 +30,13 @@ type benchFlags struct {
 	telemetry telemetryFlags
 	prompts   promptsFlags
 
-	endpoint, served, api string
-	headers                           []string
-	duration, warmup, drain           time.Duration
-	firstToken, idle, total, maxLag   time.Duration
-	requests, maxInFlight, count      int
-	seed                              uint64
-	ignoreEOS                         bool
+	endpoint, served, api           string
+	headers                         []string
+	duration, warmup, drain         time.Duration
+	firstToken, idle, total, maxLag time.Duration
+	requests, maxInFlight, count    int
+	seed                            uint64
+	ignoreEOS                       bool
 
 	save, maxFailures, ui string
 	asserts               []string

@@ -42,6 +42,7 @@ type bench struct {
 	asserts     []string
 	cost        record.Cost
 	warnings    []record.Warning // found before the run
+	live        *livePage        // nil unless asked for
 }
 
 // bundled reports whether the target is the stack that bench starts itself.

@@ -29,6 +29,12 @@ func (b *bench) run(ctx context.Context) error {
 	defer watch.Wait()
 	defer cancel()
 
+	live, err := b.openLivePage()
+	if err != nil {
+		return err
+	}
+	defer live.close(ctx, stop)
+	b.live = live
 	keeper, err := b.newKeeper(b.flags.save)
 	if err != nil {
 		return err
@@ -105,7 +111,8 @@ func (b *bench) once(ctx context.Context, stop *stopper, t target, v variant, k 
 	}
 	view := b.newView(v.title, stop)
 	options := b.options(t, stream, stop)
-	options.OnRecord, options.OnLive = k.add, view.show
+	options.OnRecord, options.OnLive = b.live.observe(k.add, view.show)
+	options.GPUs = b.openGPUs(t)
 	ctx, cancel := context.WithCancel(ctx)
 	var watch sync.WaitGroup
 	watch.Go(func() {

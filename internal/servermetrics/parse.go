@@ -47,8 +47,12 @@ func firstByte(r *bufio.Reader) (byte, error) {
 }
 
 func parsePage(r io.Reader, modelName string) (*page, error) {
+	text, err := onlyWanted(r)
+	if err != nil {
+		return nil, fmt.Errorf("reading a Prometheus page: %w", err)
+	}
 	parser := expfmt.NewTextParser(model.UTF8Validation)
-	families, err := parser.TextToMetricFamilies(r)
+	families, err := parser.TextToMetricFamilies(text)
 	if err != nil {
 		return nil, fmt.Errorf("parsing a Prometheus page: %w", err)
 	}

@@ -131,6 +131,8 @@ func TestParse(t *testing.T) {
 			"vllm:time_to_first_token_seconds_sum{engine=\"0\"} 1\nvllm:time_to_first_token_seconds_count{engine=\"0\"} 1\n" +
 			"vllm:time_to_first_token_seconds_bucket{engine=\"1\",le=\"2\"} 1\nvllm:time_to_first_token_seconds_bucket{engine=\"1\",le=\"+Inf\"} 1\n" +
 			"vllm:time_to_first_token_seconds_sum{engine=\"1\"} 1\nvllm:time_to_first_token_seconds_count{engine=\"1\"} 1\n", "", record.UnknownSample()},
+		{"a broken line of something else", "go_goroutines seven\nother{a=\"b} 1\nvllm:num_requests_running 3", "", running(3)},
+		{"a comment without an end", "#\n# TYPE\n# EOF\n  vllm:num_requests_running 3\n\n", "", running(3)},
 		{"of something else", "go_goroutines 7\n", "", record.UnknownSample()},
 		{"empty", "", "", record.UnknownSample()},
 	}
@@ -166,7 +168,7 @@ func TestReasonsAreBounded(t *testing.T) {
 }
 
 func TestParseRefuses(t *testing.T) {
-	for _, page := range []string{"<html><body>not found</body></html>", "a{b=\"c} 1\n", "a b c d\n", `{"detail":"Not Found"}`, `[{"numActiveRequests":"many"}]`} {
+	for _, page := range []string{"<html><body>not found</body></html>", "vllm:num_requests_running{b=\"c} 1\n", "vllm:num_requests_running b c d\n", "{}", `{"detail":"Not Found"}`, `[{"numActiveRequests":"many"}]`} {
 		got, err := servermetrics.Parse(strings.NewReader(page), "")
 		if err == nil || !got.Empty() {
 			t.Errorf("Parse(%q) = %v, %v", page, got, err)
@@ -210,8 +212,11 @@ func BenchmarkParse(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+	other := "# TYPE http_request_duration_seconds histogram\n" + strings.Repeat("http_request_duration_seconds_bucket{handler=\"/v1/chat/completions\",le=\"0.5\",method=\"POST\"} 17\n", 400)
+	text := string(page) + other // a page has more lines of others than of the engine
+	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		if _, err := servermetrics.Parse(strings.NewReader(string(page)), "m"); err != nil {
+		if _, err := servermetrics.Parse(strings.NewReader(text), "m"); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"runtime"
 	"runtime/metrics"
 	"testing"
 	"time"
@@ -57,6 +58,7 @@ func TestHealth(t *testing.T) {
 	c := h.result()
 	heap, _ := c.PeakHeapBytes.Value()
 	routines, _ := c.PeakGoroutines.Value()
+	runtime.KeepAlive(ballast)
 	if heap < len(ballast) || routines < 1 || c.CPUSteal != nil && (*c.CPUSteal < 0 || *c.CPUSteal > 1) {
 		t.Errorf("heap %d, goroutines %d, %+v", heap, routines, c)
 	}
