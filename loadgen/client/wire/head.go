@@ -151,20 +151,25 @@ func (h *Head) connection(option string) bool {
 	return false
 }
 
-// equalFold compares a token of the wire with one in lower case ASCII.
-func equalFold(wire []byte, lower string) bool {
-	if len(wire) != len(lower) {
+// equalFold compares two tokens, in which the case of ASCII letters does not
+// matter.
+func equalFold(wire []byte, token string) bool {
+	if len(wire) != len(token) {
 		return false
 	}
 	for i, c := range wire {
-		if 'A' <= c && c <= 'Z' {
-			c |= 0x20
-		}
-		if c != lower[i] {
+		if lower(c) != lower(token[i]) {
 			return false
 		}
 	}
 	return true
+}
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c | 0x20
+	}
+	return c
 }
 
 // clip is as much of a text as an error shows.

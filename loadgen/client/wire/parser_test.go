@@ -152,7 +152,7 @@ func TestHeadGet(t *testing.T) {
 			t.Fatal(err)
 		}
 		h := p.Head()
-		if h.Status == 503 && (h.Get("retry-after") != "7" || h.Get("x-request-id") != "first") {
+		if h.Status == 503 && (h.Get("retry-after") != "7" || h.Get("X-Request-ID") != "first") {
 			t.Errorf("%q, %q", h.Get("retry-after"), h.Get("x-request-id"))
 		}
 		if h.Get("x-none") != "" || h.Status == 200 && h.Get("retry-after") != "" {
