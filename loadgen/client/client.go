@@ -82,7 +82,7 @@ type Client struct {
 	dialect   dialect
 	secrets   []string // replaced wherever a server's message repeats one
 
-	limits  limits
+	bounds  bounds
 	retries int
 	now     func() time.Duration // since the start of the run
 
@@ -102,15 +102,14 @@ func New(o Options) (*Client, error) {
 		start := time.Now()
 		o.Now = func() time.Duration { return time.Since(start) }
 	}
-	transport, err := o.NewTransport()
-	if err != nil {
+	if err := o.HTTP.check(); err != nil {
 		return nil, err
 	}
 	c := &Client{
-		transport: transport,
+		transport: o.NewTransport(),
 		wires:     wire.New(wire.Options{Dial: o.Dial, ConnectTimeout: o.connectTimeout(), Now: o.Now}),
 		dialect:   o.API.dialect(),
-		limits:    limits{firstToken: o.FirstTokenTimeout, idle: o.IdleTimeout, total: o.TotalTimeout},
+		bounds:    bounds{firstToken: o.FirstTokenTimeout, idle: o.IdleTimeout, total: o.TotalTimeout},
 		retries:   o.Retries,
 		now:       o.Now,
 		onFirst:   o.OnFirst,
@@ -168,8 +167,8 @@ func (c *Client) Do(ctx context.Context, request Request, r *record.Record) Answ
 		i := int(uint64(r.Session) % uint64(n))
 		x.server, r.Endpoint = c.servers[i], record.Counted(i)
 	}
-	x.watch = watchdog{now: c.now, cancel: cancel, limits: c.limits}
-	x.watch.limits.leave = request.CancelAfter
+	x.watch = watchdog{now: c.now, cancel: cancel, bounds: c.bounds}
+	x.watch.bounds.leave = request.CancelAfter
 	x.send(ctx)
 	x.watch.stop()
 	r.Wrote = record.Moment(x.wrote.Load())

@@ -52,10 +52,7 @@ func probe(ctx context.Context, o Options, target endpoint) ([]Model, error) {
 		header[http.CanonicalHeaderKey(name)] = values
 	}
 	authorize(header, o.APIKey, target)
-	transport, err := o.NewTransport()
-	if err != nil {
-		return nil, err
-	}
+	transport := o.NewTransport()
 	defer transport.CloseIdleConnections()
 	p := prober{transport, header}
 

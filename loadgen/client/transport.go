@@ -22,6 +22,15 @@ const (
 	HTTPAuto HTTP = "auto" // what the server prefers where TLS negotiates it, else HTTP1
 )
 
+// check refuses a version that does not exist.
+func (h HTTP) check() error {
+	switch h {
+	case "", HTTP1, HTTP2, HTTPAuto:
+		return nil
+	}
+	return fmt.Errorf("unknown HTTP version %q, expected 1.1, 2 or auto", string(h))
+}
+
 // ours reports whether our own transport sends the requests to a URL: it speaks
 // plain HTTP/1.1, and to no proxy.
 func (h HTTP) ours(u *url.URL) bool {
@@ -47,24 +56,28 @@ func (o Options) connectTimeout() time.Duration {
 	return DefaultConnectTimeout
 }
 
-// NewTransport returns a net/http transport that connects as the options say:
-// protocol, certificates, network. The error names an unknown protocol.
-func (o Options) NewTransport() (*http.Transport, error) {
-	t := NewTransport(o.dialer())
-	t.TLSClientConfig = o.TLS.Clone()
-	t.TLSHandshakeTimeout = o.connectTimeout()
-	switch o.HTTP {
-	case "", HTTP1:
-	case HTTP2:
-		t.Protocols.SetHTTP1(false)
-		t.Protocols.SetHTTP2(true)
-		t.Protocols.SetUnencryptedHTTP2(true)
-	case HTTPAuto:
-		t.Protocols.SetHTTP2(true)
-	default:
-		return nil, fmt.Errorf("unknown HTTP version %q, expected 1.1, 2 or auto", string(o.HTTP))
+// NewTransport returns the net/http set-up of the load generator: the protocol
+// and the certificates of the options, a connection per request in flight where
+// it is HTTP/1.1, no compression (which would hold back events).
+func (o Options) NewTransport() *http.Transport {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(o.HTTP != HTTP2)
+	protocols.SetHTTP2(o.HTTP == HTTP2 || o.HTTP == HTTPAuto)
+	protocols.SetUnencryptedHTTP2(o.HTTP == HTTP2)
+	return &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            o.dialer(),
+		Protocols:              protocols,
+		TLSClientConfig:        o.TLS.Clone(),
+		MaxIdleConns:           0, // no limit
+		MaxIdleConnsPerHost:    1 << 20,
+		IdleConnTimeout:        keepAlive,
+		TLSHandshakeTimeout:    o.connectTimeout(),
+		DisableCompression:     true,
+		ReadBufferSize:         readSize,
+		WriteBufferSize:        readSize,
+		MaxResponseHeaderBytes: 1 << 20,
 	}
-	return t, nil
 }
 
 func (o Options) dialer() func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -72,30 +85,6 @@ func (o Options) dialer() func(ctx context.Context, network, address string) (ne
 		return o.Dial
 	}
 	return (&net.Dialer{Timeout: o.connectTimeout(), KeepAlive: 15 * time.Second}).DialContext
-}
-
-// NewTransport returns the net/http set-up of the load generator: HTTP/1.1, a
-// connection per request in flight, TLS verified, no compression (which would
-// hold back events). dial replaces the network; nil is TCP.
-func NewTransport(dial func(ctx context.Context, network, address string) (net.Conn, error)) *http.Transport {
-	if dial == nil {
-		dial = Options{}.dialer()
-	}
-	protocols := new(http.Protocols)
-	protocols.SetHTTP1(true)
-	return &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            dial,
-		Protocols:              protocols,
-		MaxIdleConns:           0, // no limit
-		MaxIdleConnsPerHost:    1 << 20,
-		IdleConnTimeout:        keepAlive,
-		TLSHandshakeTimeout:    DefaultConnectTimeout,
-		DisableCompression:     true,
-		ReadBufferSize:         readSize,
-		WriteBufferSize:        readSize,
-		MaxResponseHeaderBytes: 1 << 20,
-	}
 }
 
 // NewTLS returns how to verify servers and to identify to them: by the

@@ -23,7 +23,7 @@ func (t *timeout) Error() string { return string(t.class) + ": none within " + t
 type watchdog struct {
 	now    func() time.Duration
 	cancel context.CancelCauseFunc
-	limits limits
+	bounds bounds
 
 	sent   time.Duration
 	output atomic.Int64 // a record.Moment: when output last arrived
@@ -35,8 +35,8 @@ type watchdog struct {
 	timer *time.Timer
 }
 
-// limits are how long a request may take; 0 is no limit.
-type limits struct {
+// bounds are how long a request may take; 0 is no limit.
+type bounds struct {
 	firstToken time.Duration // from Sent to the first output
 	idle       time.Duration // between outputs
 	total      time.Duration // from Sent to the end
@@ -124,7 +124,7 @@ func (w *watchdog) next(now time.Duration) (after time.Duration, cause error) {
 		sooner(over, afterlife, errOver)
 		return after, cause
 	}
-	l := &w.limits
+	l := &w.bounds
 	if l.total > 0 {
 		sooner(w.sent, l.total, &timeout{record.TimeoutTotal, l.total})
 	}
