@@ -12,7 +12,8 @@ type API string
 const (
 	Chat        API = "chat"        // POST /v1/chat/completions
 	Completions API = "completions" // POST /v1/completions
-	Embeddings  API = "embeddings"  // POST /v1/embeddings
+	Responses   API = "responses"   // POST /v1/responses
+	Embeddings  API = "embeddings"  // POST /v1/embeddings; the answer is one JSON document
 )
 
 // dialect is how an API is spoken.
@@ -24,6 +25,7 @@ type dialect struct {
 var dialects = map[API]dialect{
 	Chat:        {path: "/v1/chat/completions"},
 	Completions: {path: "/v1/completions"},
+	Responses:   {path: "/v1/responses"},
 	Embeddings:  {path: "/v1/embeddings", document: true},
 }
 

@@ -5,6 +5,8 @@ import (
 
 	"github.com/tidwall/gjson"
 	"github.com/tidwall/sjson"
+
+	"github.com/llmctl/llmctl/reports/record"
 )
 
 // optional are the members of a body that not every server knows, and that a
@@ -14,30 +16,42 @@ var optional = [...]struct {
 	name    string
 	aliases []string // what a refusal may call it
 }{
-	usageOption:    {"stream_options", []string{"include_usage", "continuous_usage_stats"}},
-	ignoreEOSparam: {"ignore_eos", nil},
-	minTokensParam: {"min_tokens", nil},
+	usageOption:     {"stream_options", []string{"include_usage", "continuous_usage_stats"}},
+	ignoreEOSOption: {"ignore_eos", nil},
+	minTokensOption: {"min_tokens", nil},
 }
 
 const (
 	usageOption = iota
-	ignoreEOSparam
-	minTokensParam
+	ignoreEOSOption
+	minTokensOption
 )
 
 // UsageRefused reports that the server does not know stream_options, so that
 // bodies are better written without.
-func (c *Client) UsageRefused() bool { return c.refusals.Load()&(1<<usageOption) != 0 }
+func (c *Client) UsageRefused() bool { return c.lacks(usageOption) }
 
-// Refused are the names of the members of bodies that the server does not know,
-// so that bodies are better written without.
-func (c *Client) Refused() (names []string) {
-	for i, o := range optional {
-		if c.refusals.Load()&(1<<i) != 0 {
-			names = append(names, o.name)
-		}
+// ExactRefused reports that the server knows no way to be asked for exactly so
+// many tokens, so that bodies are better written without.
+func (c *Client) ExactRefused() bool { return c.lacks(ignoreEOSOption) || c.lacks(minTokensOption) }
+
+func (c *Client) lacks(option int) bool { return c.refusals.Load()&(1<<option) != 0 }
+
+// Warnings are what a reader of the run must know of the server's refusals.
+func (c *Client) Warnings() (found []record.Warning) {
+	if c.UsageRefused() {
+		found = append(found, record.Warning{
+			Code: "usage_refused",
+			Text: "the server refuses stream_options.include_usage, so output tokens are counted in events",
+		})
 	}
-	return names
+	if c.ExactRefused() {
+		found = append(found, record.Warning{
+			Code: "exact_refused",
+			Text: "the server refuses ignore_eos or min_tokens, so answers are as long as the model makes them, not as the workload says",
+		})
+	}
+	return found
 }
 
 // learn notes what a refusal names of what the body holds. again reports that
@@ -58,9 +72,8 @@ func (x *exchange) learn(page []byte) (again bool) {
 
 // known is a body without what the server has been seen to refuse.
 func (x *exchange) known(body []byte) []byte {
-	refused := x.refusals.Load()
 	for i, o := range optional {
-		if refused&(1<<i) == 0 {
+		if !x.lacks(i) {
 			continue
 		}
 		if i != usageOption {

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/llmctl/llmctl/loadgen/client/wire"
 )
 
 // HTTP is the version of the protocol that is spoken.
@@ -41,11 +43,6 @@ func (h HTTP) ours(u *url.URL) bool {
 	return proxy == nil && err == nil
 }
 
-// keepAlive is how long an idle connection is kept. It is below the 5 s after
-// which uvicorn, and so most Python servers, closes one: a request sent into
-// that moment would fail through nobody's fault.
-const keepAlive = 4 * time.Second
-
 // DefaultConnectTimeout bounds one attempt to connect, the TLS handshake apart.
 const DefaultConnectTimeout = 10 * time.Second
 
@@ -71,7 +68,7 @@ func (o Options) NewTransport() *http.Transport {
 		TLSClientConfig:        o.TLS.Clone(),
 		MaxIdleConns:           0, // no limit
 		MaxIdleConnsPerHost:    1 << 20,
-		IdleConnTimeout:        keepAlive,
+		IdleConnTimeout:        wire.KeepAlive,
 		TLSHandshakeTimeout:    o.connectTimeout(),
 		DisableCompression:     true,
 		ReadBufferSize:         readSize,

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// How long an idle connection is kept. uvicorn, and so most Python servers,
-// closes one 5 s after its last answer: a request sent into that moment would
-// fail through nobody's fault. The same clock does not run before the first
-// request, for which servers wait longer.
-const (
-	keepAlive    = 4 * time.Second
-	keepUnopened = 20 * time.Second
-)
+// KeepAlive is how long an idle connection is kept. uvicorn, and so most Python
+// servers, closes one 5 s after its last answer: a request sent into that moment
+// would fail through nobody's fault.
+const KeepAlive = 4 * time.Second
+
+// keepUnused is how long one is kept that has not carried a request yet, for
+// which servers wait longer.
+const keepUnused = 20 * time.Second
 
 // Pool is the connections to one address. It may be used from any goroutine.
 type Pool struct {
@@ -49,7 +49,7 @@ func (p *Pool) RoundTrip(ctx context.Context, head, body []byte, s Stream, fresh
 	}
 	verdict, err := l.exchange(ctx, head, body, s)
 	if err == nil && verdict == Reuse {
-		p.give(l, keepAlive)
+		p.give(l, KeepAlive)
 	}
 	return reused, err
 }
@@ -83,7 +83,7 @@ func (p *Pool) Warm(ctx context.Context, n int) error {
 				once.Do(func() { first = err; cancel(err) })
 				return
 			}
-			p.give(l, keepUnopened)
+			p.give(l, keepUnused)
 		})
 	}
 	dialing.Wait()
@@ -130,7 +130,7 @@ func (p *Pool) give(l link, keep time.Duration) {
 	defer p.mu.Unlock()
 	p.idle = append(p.idle, idle{l, time.Now().Add(keep)})
 	if p.reaper == nil {
-		p.reaper = time.AfterFunc(keepAlive, p.reap)
+		p.reaper = time.AfterFunc(KeepAlive, p.reap)
 	}
 }
 
@@ -152,7 +152,7 @@ func (p *Pool) reap() {
 	}
 	p.reaper = nil
 	if len(p.idle) > 0 {
-		p.reaper = time.AfterFunc(keepAlive/4, p.reap)
+		p.reaper = time.AfterFunc(KeepAlive/4, p.reap)
 	}
 }
 
