@@ -123,12 +123,13 @@ func TestRefusedByName(t *testing.T) {
 		{"all", []string{"ignore_eos", "min_tokens", "stream_options"}, "%s?", 4, `{"x":1}`, []string{"usage_refused", "exact_refused"}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var got string
+			var got atomic.Pointer[string]
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				data, _ := io.ReadAll(r.Body)
-				got = string(data)
+				text := string(data)
+				got.Store(&text)
 				for _, name := range tt.refuses {
-					if strings.Contains(got, name) {
+					if strings.Contains(text, name) {
 						w.WriteHeader(400)
 						_, _ = fmt.Fprintf(w, tt.message, name)
 						return
@@ -142,8 +143,8 @@ func TestRefusedByName(t *testing.T) {
 			for _, attempts := range []int{tt.attempts, 1} {
 				r := &record.Record{AskedOutput: record.Counted(4)}
 				client.Do(t.Context(), Request{Body: []byte(full), Exact: true}, r)
-				if r.Outcome != record.OK || r.Attempts != attempts || got != tt.left || r.ShortOutput != tt.shortness {
-					t.Errorf("%s %q, %d attempts (want %d), short %v, sent %s", r.Outcome, r.Detail, r.Attempts, attempts, r.ShortOutput, got)
+				if r.Outcome != record.OK || r.Attempts != attempts || *got.Load() != tt.left || r.ShortOutput != tt.shortness {
+					t.Errorf("%s %q, %d attempts (want %d), short %v, sent %s", r.Outcome, r.Detail, r.Attempts, attempts, r.ShortOutput, *got.Load())
 				}
 			}
 			var codes []string
