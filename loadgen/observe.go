@@ -16,13 +16,13 @@ func (r *runner) observe(ctx context.Context) *telemetry.Watch {
 	}
 	if r.o.MetricsInterval > 0 {
 		o.Pages = r.pages()
-		o.Transport = client.NewTransport(r.o.Client.Dial)
+		o.Transport = r.o.Client.NewTransport()
 	}
 	return telemetry.Start(ctx, o)
 }
 
 // pages are those that the user named, which get no credentials; else the one
-// that may be at the endpoint, at /metrics beside /v1 or where trtllm-serve has
+// that may be at each endpoint, at /metrics beside /v1 or where trtllm-serve has
 // it, which gets the credentials of the requests.
 func (r *runner) pages() (pages []telemetry.Page) {
 	for _, url := range r.o.MetricsURLs {
@@ -31,8 +31,11 @@ func (r *runner) pages() (pages []telemetry.Page) {
 	if len(pages) > 0 {
 		return pages
 	}
-	header := http.Header{}
-	client.Authorize(header, r.o.Client.APIKey, r.o.Client.Endpoint)
-	usual := client.Metrics(r.o.Client.Endpoint)
-	return []telemetry.Page{{URLs: []string{usual, strings.TrimSuffix(usual, "metrics") + "prometheus/metrics"}, Header: header}}
+	for _, endpoint := range r.o.Client.Endpoints() {
+		header := http.Header{}
+		client.Authorize(header, r.o.Client.APIKey, endpoint)
+		usual := client.Metrics(endpoint)
+		pages = append(pages, telemetry.Page{URLs: []string{usual, strings.TrimSuffix(usual, "metrics") + "prometheus/metrics"}, Header: header})
+	}
+	return pages
 }

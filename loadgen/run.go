@@ -199,13 +199,7 @@ func (r *runner) window() record.Window {
 
 func (r *runner) facts(seen telemetry.Observed) record.Run {
 	_, closed := r.o.Workload.Closed()
-	warnings := seen.Warnings
-	if r.client.UsageRefused() {
-		warnings = append(warnings, record.Warning{
-			Code: "usage_refused",
-			Text: "the server refuses stream_options.include_usage, so output tokens are counted in events",
-		})
-	}
+	warnings := append(seen.Warnings, r.client.Warnings()...)
 	return record.Run{
 		Kind:   "bench",
 		Target: record.Target{Endpoint: client.PublicEndpoint(r.o.Client.Endpoint), Model: r.o.Model},

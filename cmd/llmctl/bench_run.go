@@ -45,6 +45,9 @@ func (b *bench) run(ctx context.Context) error {
 		return err
 	}
 	defer closeTarget()
+	if err := b.preflight(t); err != nil {
+		return err
+	}
 	report, err := b.measure(ctx, stop, t, keeper)
 	if err != nil {
 		return err
@@ -158,10 +161,12 @@ func (b *bench) options(t target, stream *workload.Stream, stop *stopper) loadge
 // clientOptions say to whom and how requests go.
 func (b *bench) clientOptions(t target) client.Options {
 	f := b.flags
-	return client.Options{
+	o := client.Options{
 		Endpoint: t.endpoint, APIKey: t.apiKey, API: client.API(f.api), Headers: b.headers,
 		FirstTokenTimeout: f.firstToken, IdleTimeout: f.idle, TotalTimeout: f.total,
 	}
+	f.client.options(&o)
+	return o
 }
 
 // environment describes this machine; a GPU that can not be asked is left out.

@@ -64,7 +64,7 @@ func (b *bench) findTarget(ctx context.Context) (target, func(), error) {
 		return target{r.Endpoint, child.key, r.Model, []string{r.Metrics}, true, r.Device, child}, child.close, nil
 	}
 	t := target{endpoint: b.flags.endpoint, apiKey: b.io.Env("OPENAI_API_KEY"), metrics: b.flags.telemetry.pages}
-	models, err := client.Probe(ctx, b.clientOptions(t))
+	models, err := probeAll(ctx, b.clientOptions(t))
 	switch {
 	case errors.Is(err, client.ErrUnauthorized):
 		return t, nil, hinted(exitFailed, err, "set OPENAI_API_KEY to a key that the endpoint accepts")

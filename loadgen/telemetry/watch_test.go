@@ -30,7 +30,7 @@ func watch(t *testing.T, h http.Handler, change func(*Options), end time.Duratio
 	start := time.Now()
 	o := Options{
 		Pages:    []Page{{URLs: []string{"http://localhost/metrics"}}},
-		Interval: time.Second, Transport: client.NewTransport(network.Dial),
+		Interval: time.Second, Transport: client.Options{Dial: network.Dial}.NewTransport(),
 		Now: func() time.Duration { return time.Since(start) },
 	}
 	if change != nil {
