@@ -59,9 +59,15 @@ type Turn struct {
 
 	// From a trace, absent otherwise:
 	Text   string   // what the user says, in the place of text of length Input
-	Hashes []uint64 // ids of the blocks of the prompt, equal where its beginning is
+	Hashes []uint64 // ids of the blocks of BlockTokens tokens of the prompt, from its beginning
 	Body   []byte   // the request's body as recorded
 }
+
+// BlockTokens is the tokens of a block of a prompt that has Hashes: blocks with
+// equal ids have equal text, so that prompts whose first ids are equal share as
+// many tokens. The last block may be cut short by Input, and what Input has
+// beyond the blocks is shared with nobody.
+const BlockTokens = 512
 
 // NoGroup marks a request that shares its prefix with nobody.
 const NoGroup = -1
