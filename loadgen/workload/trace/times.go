@@ -75,3 +75,19 @@ func (u unit) number(s string) (ns int64, ok bool) {
 	}
 	return nanoseconds(v * float64(u))
 }
+
+// ParseTime reads a time as logs have it: a date and time, or a number, which
+// counts from 1970 when it is large enough to (in seconds, milliseconds,
+// microseconds or nanoseconds, whichever puts it between 2001 and 2286), and is
+// seconds since the log's start otherwise. It returns nanoseconds.
+func ParseTime(s string) (ns int64, ok bool) {
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return instant(s)
+	}
+	u, known := epochUnit(v)
+	if !known {
+		u = seconds
+	}
+	return nanoseconds(v * float64(u))
+}
