@@ -22,6 +22,7 @@ var grammarSeeds = []string{
 	"session: { turns: { geometric: { mean: 3 } }, think: { exponential: { mean: 8s } } }",
 	"cancel: { fraction: 0.02, after: { lognormal: { mean: 2s, p99: 9s } } }\ntools: 0.1\njson_schema: 0.1",
 	"models: { org/a-8B: 0.7, b:1.0: 0.3 }\nclasses: { x: 1 }\ntenants: 20",
+	"models: {}\nclasses: {}\nsession: {}\ncancel: {}\narrival: {}\nprefix: {}",
 }
 
 func TestArrivalYAML(t *testing.T) {

@@ -14,6 +14,9 @@ func readShares(node *yaml.Node, what string, name func(string) (string, error))
 	if node.Kind != yaml.MappingNode {
 		return nil, fmt.Errorf("expected %s and shares, got %s", what, nodeText(node))
 	}
+	if len(node.Content) == 0 {
+		return nil, nil
+	}
 	shares := map[string]float64{}
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		n, err := name(node.Content[i].Value)
