@@ -3,6 +3,7 @@ package sizing
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/llmctl/llmctl/profiles"
@@ -256,6 +257,9 @@ func (s *situation) resolveWorkload(r Request) error {
 	if err := w.Validate(); err != nil {
 		return fmt.Errorf("workload %w", err)
 	}
+	if err := checkPlannable(w); err != nil {
+		return err
+	}
 	chat, err := profiles.LoadWorkload("chat")
 	if err != nil {
 		return err
@@ -293,6 +297,19 @@ func (s *situation) resolveWorkload(r Request) error {
 	}
 	s.workload = w
 	s.inputs.Workload, s.inputs.RPS, s.inputs.Concurrency = w.Name, w.Arrival.RatePerS, w.Arrival.Concurrency
+	return nil
+}
+
+// checkPlannable refuses what a plan would leave out of account.
+func checkPlannable(w profiles.Workload) error {
+	switch a := w.Arrival; {
+	case !slices.Contains([]profiles.ArrivalProcess{"", profiles.Poisson, profiles.Constant, profiles.Closed}, a.Process):
+		return fmt.Errorf("a plan does not know %s arrivals, expected poisson, constant or closed", a.Process)
+	case w.Session != profiles.Session{}:
+		return fmt.Errorf("a plan does not know sessions, expected a workload of single requests")
+	case w.Trace != profiles.Trace{}:
+		return fmt.Errorf("a plan does not read the trace %s, expected lengths", w.Trace.File)
+	}
 	return nil
 }
 

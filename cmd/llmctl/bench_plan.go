@@ -145,16 +145,12 @@ func (b *bench) stream(salt string, unique bool) (*workload.Stream, error) {
 // asked says in one line what the run does.
 func (b *bench) asked() string {
 	w := b.scenario.Workload
-	arrival := fmt.Sprintf("%s %g/s", w.Arrival.Process, w.Arrival.RatePerS)
-	if w.Arrival.Process == profiles.Closed {
-		arrival = fmt.Sprintf("%d in flight", w.Arrival.Concurrency)
-	}
 	length := b.flags.duration.String()
 	if b.flags.requests > 0 {
 		length = fmt.Sprintf("%d requests", b.flags.requests)
 	}
 	return fmt.Sprintf("%s, %s for %s; input %s, output %s tokens, prefix %s",
-		w.Name, arrival, length, w.Input, w.Output, w.Prefix)
+		w.Name, w.Arrival.Words(), length, w.Input, w.Output, w.Prefix)
 }
 
 // facts adds to a run what the caller of the load generator knows about it.
