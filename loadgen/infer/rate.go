@@ -42,16 +42,11 @@ func (a *arrivals) fit(r *Result) (fitted profiles.Arrival, ok bool) {
 		cv = 1
 	}
 	cv = max(0.05, math.Round(cv*100)/100)
-	if span < shortest {
-		fitted = profiles.Arrival{Process: profiles.Poisson, RatePerS: round(float64(n-1) / span.Seconds())}
-		if cv != 1 {
-			fitted.Process, fitted.CV = profiles.Gamma, cv
-		}
-		r.say("arrival", "%s requests in %s; %s; how the rate changes over a day is not known", number(n), units.Duration(span), evenness)
-		return fitted, true
-	}
 	fitted = profiles.Arrival{Process: profiles.Steps, CV: cv}
 	switch {
+	case span < shortest:
+		fitted.Curve = &profiles.Curve{Steps: []profiles.Step{{RatePerS: round(float64(n-1) / span.Seconds()), For: wholeSeconds(span)}}}
+		r.say("arrival", "%s requests in %s; %s; how the rate changes over a day is not known", number(n), units.Duration(span), evenness)
 	case span < day:
 		fitted.Curve = a.ownSpan(span)
 		r.say("arrival", "%s requests in %s, hour by hour from the first one on; %s; other hours of the day are not known",
@@ -84,11 +79,16 @@ func (a *arrivals) ownSpan(span time.Duration) *profiles.Curve {
 	for i, n := range counts {
 		length := time.Hour
 		if i == steps-1 {
-			length = (span - time.Duration(i)*time.Hour).Round(time.Second)
+			length = wholeSeconds(span - time.Duration(i)*time.Hour)
 		}
 		curve.Steps = append(curve.Steps, step(float64(n), length.Seconds(), length, i == steps-1))
 	}
 	return curve
+}
+
+// wholeSeconds rounds up, so that no step is empty.
+func wholeSeconds(d time.Duration) time.Duration {
+	return (d + time.Second - 1).Truncate(time.Second)
 }
 
 // byHour has the mean rate of each hour of the day, over the time that the log

@@ -32,11 +32,19 @@ const (
 	maxTenants = 1_000_000
 )
 
+// Options say what a scenario is made for.
+type Options struct {
+	// Sessions makes requests of a session turns of one conversation, which a plan
+	// does not know. Otherwise each request is its own, with its whole prompt.
+	Sessions bool
+}
+
 // sample gathers requests.
 type sample struct {
+	o             Options
 	n             int
 	arrivals      arrivals
-	first, output []int // prompts that begin a session or have none; answers
+	first, output []int // prompts, of sessions only the first; answers
 	later         int   // requests that continue a session
 	cached        float64
 	cacheable     float64
@@ -56,8 +64,9 @@ type seen struct{ at, end time.Time }
 
 // FromRequests makes a scenario of requests: their lengths, rate over the day,
 // shared prefix, tenants, classes, models and sessions, as far as they are known.
-func FromRequests(requests iter.Seq[Request]) (*Result, error) {
+func FromRequests(requests iter.Seq[Request], o Options) (*Result, error) {
 	s := sample{
+		o:       o,
 		tenants: map[string]struct{}{}, classes: map[string]int{}, models: map[string]int{},
 		sessions: map[string]seen{}, thinkFromEnd: true,
 	}
@@ -78,7 +87,7 @@ func (s *sample) add(r Request) {
 	if r.Output > 0 {
 		s.output = append(s.output, r.Output)
 	}
-	if !s.continues(r) && r.Input > 0 {
+	if later := s.continues(r); r.Input > 0 && !(later && s.o.Sessions) {
 		s.first = append(s.first, r.Input)
 		if r.Cached >= 0 {
 			s.cacheKnown++
@@ -161,7 +170,7 @@ func (s *sample) lengths(r *Result, part string, lengths []int, to *profiles.Dis
 	var how string
 	*to, how = fitLengths(lengths)
 	what := "requests"
-	if part == "input" && s.later > 0 {
+	if part == "input" && s.later > 0 && s.o.Sessions {
 		what = "first requests of sessions"
 	}
 	r.say(part, "%s %s, mean %s tokens: %s", number(len(lengths)), what, units.Number(round(meanOf(lengths))), how)
@@ -190,8 +199,12 @@ func (s *sample) session(r *Result) {
 		}
 		return
 	}
-	w := &r.Scenario.Workload
 	single := s.n - s.inSession
+	if !s.o.Sessions {
+		r.say("session", "%s requests in %s sessions; left out, each request is one of its own with its whole prompt (--sessions)", number(s.n), number(len(s.sessions)+single))
+		return
+	}
+	w := &r.Scenario.Workload
 	turns := float64(s.n) / float64(len(s.sessions)+single)
 	w.Session.Turns = profiles.Distribution{Kind: profiles.Geometric, Mean: round(max(1, turns))}
 	r.say("session", "%s requests in %s sessions; geometric is assumed; what a later request adds to its prompt is not known, it is taken to be as long as a first one without its prefix",

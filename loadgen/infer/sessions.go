@@ -12,8 +12,8 @@ import (
 // Where prompts have the ids of their blocks, what they share is what a cache
 // without limits would find; otherwise nothing is known of it. Timed says that
 // offsets mean something.
-func FromSessions(sessions iter.Seq[workload.Session], timed bool) (*Result, error) {
-	return FromRequests(requestsOf(sessions, timed))
+func FromSessions(sessions iter.Seq[workload.Session], timed bool, o Options) (*Result, error) {
+	return FromRequests(requestsOf(sessions, timed), o)
 }
 
 // epoch is what offsets count from: midnight of 1970, so that hours of the day
@@ -28,13 +28,15 @@ func requestsOf(sessions iter.Seq[workload.Session], timed bool) iter.Seq[Reques
 			if len(s.Turns) > 1 {
 				r.Session = sessionName(s.Index)
 			}
-			at := epoch.Add(s.Offset)
+			at, said := epoch.Add(s.Offset), 0
 			for _, t := range s.Turns {
 				at = at.Add(t.Think)
 				if timed {
 					r.At = at
 				}
-				r.Input, r.Output, r.Cached = t.Input, t.Output, cachedTokens(cache, t)
+				said += t.Input
+				r.Input, r.Output, r.Cached = said, t.Output, cachedTokens(cache, t)
+				said += t.Output
 				if !yield(r) {
 					return
 				}
