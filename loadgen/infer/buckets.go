@@ -17,9 +17,9 @@ func (h histogram) fit() (d profiles.Distribution, how string) {
 	mu := math.Log(h.mean()) - sigma*sigma/2
 	allowed := max(maxDistance, ksCritical/math.Sqrt(h.count))
 	if d, ok := lognormal(mu, sigma); ok && distance <= allowed {
-		return d, "lognormal, at most " + percent(distance) + " of requests off at a bound of the buckets"
+		return d, "lognormal, " + off(distance)
 	}
-	return empirical(h.quantiles()), "quantiles from the buckets, since a lognormal one would be " + percent(distance) + " of requests off"
+	return empirical(h.quantiles()), "quantiles from the buckets, since lognormal is " + off(distance)
 }
 
 // lognormal is the σ whose distribution of the same mean is nearest to the

@@ -19,6 +19,8 @@ const (
 	// quantiles is the values of an empirical distribution: each is the mean of
 	// one hundredth of the samples, so that the mean of all is kept.
 	quantiles = 100
+	// fewest samples are fitted.
+	fewest = 30
 )
 
 var z99 = mathext.NormalQuantile(0.99)
@@ -31,18 +33,28 @@ func fitLengths(lengths []int) (d profiles.Distribution, how string) {
 	if lengths[0] == lengths[n-1] {
 		return profiles.Distribution{Kind: profiles.Fixed, Mean: float64(lengths[0])}, "all equal"
 	}
+	if n < fewest {
+		values := make([]float64, n)
+		for i, v := range lengths {
+			values[i] = float64(v)
+		}
+		return empirical(values), "all of them, too few to fit"
+	}
 	var sum, squares float64
 	for _, v := range lengths {
 		sum += math.Log(float64(v))
 	}
-	mu := sum / float64(n)
 	for _, v := range lengths {
-		squares += (math.Log(float64(v)) - mu) * (math.Log(float64(v)) - mu)
+		d := math.Log(float64(v)) - sum/float64(n)
+		squares += d * d
 	}
+	// The mean of the logarithms would fit best, and let the mean of the lengths,
+	// which is what fills a server, come out as something else.
 	sigma := math.Sqrt(squares / float64(n))
+	mu := math.Log(meanOf(lengths)) - sigma*sigma/2
 	distance := lognormalDistance(lengths, mu, sigma)
 	if d, ok := lognormal(mu, sigma); ok && distance <= max(maxDistance, ksCritical/math.Sqrt(float64(n))) {
-		return d, "lognormal, at most " + percent(distance) + " of requests off"
+		return d, "lognormal, " + off(distance)
 	}
 	values := make([]float64, 0, quantiles)
 	parts := min(n, quantiles)
@@ -54,7 +66,12 @@ func fitLengths(lengths []int) (d profiles.Distribution, how string) {
 		}
 		values = append(values, max(1, math.Round(total/float64(len(part)))))
 	}
-	return empirical(values), "quantiles, since a lognormal one would be " + percent(distance) + " of requests off"
+	return empirical(values), "quantiles, since lognormal is " + off(distance)
+}
+
+// off words a distance.
+func off(distance float64) string {
+	return "off by " + percent(distance) + " of requests where it is worst"
 }
 
 func empirical(values []float64) profiles.Distribution {

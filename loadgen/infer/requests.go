@@ -246,8 +246,9 @@ func (s *sample) choices(r *Result) {
 	models(r, s.models)
 }
 
-// models are set as the scenario's model when there is one and its profile is
-// built in, else as names on the wire.
+// models are names on the wire when there are several. One is the scenario's model
+// when its profile is built in; else it is left out, since an endpoint that is
+// tried may well have another name for it.
 func models(r *Result, counts map[string]int) {
 	names := slices.Sorted(maps.Keys(counts))
 	switch {
@@ -257,7 +258,9 @@ func models(r *Result, counts map[string]int) {
 		r.say("models", "left out: more than %d names", maxModels)
 	case len(names) == 1 && slices.Contains(profiles.ModelNames(), names[0]):
 		r.Scenario.Model = names[0]
-		r.say("model", "of all requests")
+		r.say("models", "one name, of a built-in profile")
+	case len(names) == 1:
+		r.say("models", "one name, %q, which is no built-in profile and left out; give --model", names[0])
 	default:
 		r.Scenario.Workload.Models = shares(counts)
 		r.say("models", "%s on the wire", plural(len(names), "name"))

@@ -290,6 +290,9 @@ func TestModels(t *testing.T) {
 	if s := infers("llama-3.1-8b", "llama-3.1-8b"); s.Model != "llama-3.1-8b" || s.Workload.Models != nil {
 		t.Errorf("known model: %+v", s)
 	}
+	if s := infers("a", "a"); s.Model != "" || s.Workload.Models != nil {
+		t.Errorf("one unknown model: %+v", s)
+	}
 	if s := infers("a", "b/c", "a", "no name"); s.Model != "" || len(s.Workload.Models) != 2 || s.Workload.Models["a"] != 0.6667 {
 		t.Errorf("models on the wire: %+v", s)
 	}
