@@ -40,6 +40,9 @@ var (
 	processes = []string{string(Constant), string(Poisson), string(Gamma), string(Ramp), string(Steps), string(Sine), string(TraceArrival), string(Closed), string(Users)}
 )
 
+// ArrivalProcesses returns the names of the arrival processes.
+func ArrivalProcesses() []string { return slices.Clone(processes) }
+
 // ParseArrival reads an arrival process:
 //
 //	arrival   = process [ ":" part { "," part } ]
@@ -155,8 +158,8 @@ func (a *Arrival) parameter(name string) any {
 	return nil
 }
 
-// said reports whether a parameter is not zero.
-func (a Arrival) said(name string) bool {
+// Said reports whether a parameter, by its name as in Takes, is not zero.
+func (a Arrival) Said(name string) bool {
 	switch p := a.parameter(name).(type) {
 	case *float64:
 		return *p != 0
@@ -192,12 +195,12 @@ func (a Arrival) Validate() error {
 		return err
 	}
 	for _, name := range arrivalNames {
-		if a.said(name) && !a.Process.Takes(name) {
+		if a.Said(name) && !a.Process.Takes(name) {
 			return fmt.Errorf("a %s process has no %s, expected %s", a.Process, name, strings.Join(arrivalParameters[a.Process], ", "))
 		}
 	}
 	for _, name := range arrivalNeeds[a.Process] {
-		if !a.said(name) {
+		if !a.Said(name) {
 			return fmt.Errorf("a %s process needs %s above 0", a.Process, strings.Join(arrivalNeeds[a.Process], " and "))
 		}
 	}
@@ -235,6 +238,10 @@ func (a Arrival) check(name string) error {
 	return nil
 }
 
+// ClosedLoop reports whether requests wait for answers rather than for a time:
+// with a number in flight, or of users.
+func (a Arrival) ClosedLoop() bool { return a.Process == Closed || a.Process == Users }
+
 // Peak is the largest rate that the process reaches, in requests per second, as
 // far as the process alone tells: 0 for closed loops, users and traces.
 func (a Arrival) Peak() float64 {
@@ -260,7 +267,7 @@ func (a Arrival) String() string {
 	}
 	var parts []string
 	for _, name := range arrivalNames {
-		if !a.said(name) {
+		if !a.Said(name) {
 			continue
 		}
 		if name == "steps" {
@@ -305,7 +312,7 @@ func (a Arrival) Words() string {
 	words := []string{string(a.Process)}
 	for _, name := range arrivalNames {
 		switch {
-		case !a.said(name):
+		case !a.Said(name):
 		case name == "rate":
 			words = append(words, fmt.Sprintf("%g/s", a.RatePerS))
 		case name == "steps":

@@ -7,8 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"gonum.org/v1/gonum/mathext"
-
+	"github.com/llmctl/llmctl/internal/portable"
 	"github.com/llmctl/llmctl/internal/units"
 )
 
@@ -141,15 +140,15 @@ func (d Distribution) Validate() error {
 }
 
 // z99 is the 99th percentile of the standard normal distribution, 2.3263.
-var z99 = mathext.NormalQuantile(0.99)
+var z99 = portable.NormalQuantile(0.99)
 
 // LogParameters returns mu and sigma of a lognormal distribution with the given
 // mean and 99th percentile: from mean = exp(mu + sigma²/2) and p99 = exp(mu +
 // z·sigma) follows sigma² − 2·z·sigma + 2·ln(p99/mean) = 0, whose smaller root
 // is the one that goes to 0 as p99 goes to the mean.
 func (d Distribution) LogParameters() (mu, sigma float64) {
-	sigma = z99 - math.Sqrt(max(0, z99*z99-2*math.Log(d.P99/d.Mean)))
-	return math.Log(d.Mean) - sigma*sigma/2, sigma
+	sigma = z99 - math.Sqrt(max(0, float64(z99*z99)-float64(2*portable.Log(d.P99/d.Mean))))
+	return portable.Log(d.Mean) - float64(sigma*sigma)/2, sigma
 }
 
 // Largest is a length that hardly any request exceeds: the maximum, or the 99th

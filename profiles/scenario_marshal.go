@@ -87,7 +87,7 @@ func (a Arrival) yaml() mapping {
 		switch {
 		case name == "steps" && a.Curve != nil:
 			out.value(name, a.Curve.yaml())
-		case name != "steps" && a.said(name):
+		case name != "steps" && a.Said(name):
 			out.value(name, scalarNode(a.text(name)))
 		}
 	}

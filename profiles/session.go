@@ -27,6 +27,18 @@ func (s Session) MeanTurns() float64 {
 	return s.Turns.Average()
 }
 
+// Longest is a number of tokens, prompt and output together, that hardly any
+// request exceeds: of the last turn of a long session, in which the turns before
+// are of average length. It is 0 where a trace has the lengths.
+func (w Workload) Longest() float64 {
+	tokens := w.Input.Largest() + w.Output.Largest()
+	if w.Session.Single() {
+		return tokens
+	}
+	turn := max(1, w.Input.Average()-float64(w.Prefix.Tokens)) + w.Output.Average()
+	return tokens + (w.Session.Turns.Largest()-1)*turn
+}
+
 func (s *Session) readYAML(node *yaml.Node) error {
 	return readMapping(node, "session", key{"turns", s.Turns.readYAML}, key{"think", s.Think.readYAML})
 }

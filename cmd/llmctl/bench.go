@@ -69,8 +69,8 @@ go to disk as they complete.`,
 			return b.run(cmd.Context())
 		},
 	}
-	f.scenario.add(cmd, "model", "accelerator", "workload", "isl", "osl", "prefix", "rps", "concurrency", "arrival",
-		"slo", "price", "experiment")
+	f.scenario.add(cmd, "model", "accelerator", "workload", "isl", "osl", "prefix", "turns", "think", "trace", "trace-format", "trace-speed",
+		"rps", "concurrency", "users", "concurrency-ramp", "arrival", "cancel", "slo", "price", "experiment")
 	f.output.add(cmd)
 	f.addTarget(cmd)
 	f.addRun(cmd)

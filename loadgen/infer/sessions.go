@@ -61,7 +61,7 @@ func cachedTokens(cache map[uint64]struct{}, t workload.Turn) int {
 	for _, id := range t.Hashes {
 		cache[id] = struct{}{}
 	}
-	return min(n*workload.BlockTokens, t.Input)
+	return min(n*workload.HashTokens, t.Input)
 }
 
 func sessionName(index int64) string { return strconv.FormatInt(index, 36) }

@@ -7,14 +7,14 @@ import (
 )
 
 // blocks turns the ids of blocks of a trace into those of blocks of
-// workload.BlockTokens tokens.
+// workload.HashTokens tokens.
 type blocks struct {
 	size int // tokens of a block of the trace, 0 until a row tells it
 }
 
 // String says what was done.
 func (b *blocks) String() string {
-	return fmt.Sprintf("blocks of %d tokens were regrouped to blocks of %d: what prompts share is rounded down to those", b.size, workload.BlockTokens)
+	return fmt.Sprintf("blocks of %d tokens were regrouped to blocks of %d: what prompts share is rounded down to those", b.size, workload.HashTokens)
 }
 
 // regroup returns the ids of a prompt's blocks; ok is false when there are more
@@ -25,21 +25,21 @@ func (b *blocks) regroup(ids []int64, input int) (out []uint64, ok bool) {
 	}
 	size := b.size
 	if size == 0 {
-		size = workload.BlockTokens
+		size = workload.HashTokens
 	}
 	if len(ids) > divideUp(input, size) {
 		return nil, false
 	}
-	if size > workload.BlockTokens {
-		parts := size / workload.BlockTokens
+	if size > workload.HashTokens {
+		parts := size / workload.HashTokens
 		for _, id := range ids {
 			for part := range parts {
 				out = append(out, join(join(seed, uint64(id)), uint64(part)))
 			}
 		}
-		return out[:min(len(out), divideUp(input, workload.BlockTokens))], true
+		return out[:min(len(out), divideUp(input, workload.HashTokens))], true
 	}
-	parts := workload.BlockTokens / size
+	parts := workload.HashTokens / size
 	if parts == 1 {
 		out = make([]uint64, len(ids))
 		for i, id := range ids {
@@ -67,7 +67,7 @@ func blockSize(n, input int) int {
 			return size
 		}
 	}
-	return workload.BlockTokens
+	return workload.HashTokens
 }
 
 func divideUp(a, b int) int { return (a + b - 1) / b }

@@ -27,7 +27,7 @@ func check(t *testing.T, format string, data []byte) {
 		for _, turn := range s.Turns {
 			requests++
 			if turn.Input < 1 || turn.Output < 1 && turn.Body == nil || turn.Think < 0 || turn.Group != workload.NoGroup ||
-				(len(turn.Hashes)-1)*workload.BlockTokens >= turn.Input {
+				(len(turn.Hashes)-1)*workload.HashTokens >= turn.Input {
 				t.Fatalf("turn %+v", turn)
 			}
 		}

@@ -83,7 +83,7 @@ func (m *mooncake) row(line []byte) {
 			m.b.broken(m.lines.n, 1, "more hash_ids than the prompt has blocks", "")
 			return
 		}
-		if m.blocks.size > 0 && m.blocks.size != workload.BlockTokens {
+		if m.blocks.size > 0 && m.blocks.size != workload.HashTokens {
 			m.b.note(m.blocks.String())
 		}
 	}
