@@ -42,3 +42,19 @@ func TestBusiestStep(t *testing.T) {
 		})
 	}
 }
+
+// A plan of lengths that were measured has their mean and their quantiles.
+func TestMeasuredLengths(t *testing.T) {
+	values := make([]float64, 100)
+	for i := range values {
+		values[i] = float64(i + 1)
+	}
+	l := newLengths(profiles.Distribution{Kind: profiles.Empirical, Samples: &profiles.Samples{Values: values}}, 1000)
+	if _, constant := l.constant(); constant || l.mean() != 50.5 || l.quantile(0.5) != 50 || l.below(25.5) != 0.25 || l.below(100) != 1 {
+		t.Errorf("mean %g, median %g, share up to 25 %g", l.mean(), l.quantile(0.5), l.below(25.5))
+	}
+	equal := newLengths(profiles.Distribution{Kind: profiles.Empirical, Samples: &profiles.Samples{Values: []float64{7, 7}}}, 1000)
+	if n, constant := equal.constant(); !constant || n != 7 {
+		t.Errorf("equal lengths are %g, constant %v", n, constant)
+	}
+}
