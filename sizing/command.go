@@ -29,7 +29,6 @@ func (r Request) Args() []string {
 			args = append(args, flag, strconv.FormatFloat(v, 'f', -1, 64))
 		}
 	}
-	r, _ = r.busiestStep()
 	sc := r.Scenario
 	text("--model", sc.Model)
 	text("--accelerator", sc.Accelerator)

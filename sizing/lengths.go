@@ -105,8 +105,6 @@ func (l lengths) below(n float64) float64 {
 		if l.sigma > 0 {
 			return normal((math.Log(n) - l.mu) / l.sigma)
 		}
-	case profiles.Zipf, profiles.Geometric, profiles.Empirical:
-		return l.Below(n)
 	}
 	return atMost(l.Mean, n)
 }
@@ -123,7 +121,12 @@ func atMost(constant, n float64) float64 {
 func normal(z float64) float64 { return math.Erfc(-z/math.Sqrt2) / 2 }
 
 // mean of the distribution before it is cut at 1.
-func (l lengths) mean() float64 { return l.Average() }
+func (l lengths) mean() float64 {
+	if l.Kind == profiles.Uniform {
+		return (l.Min + l.Max) / 2
+	}
+	return l.Mean
+}
 
 // quantile of the distribution before it is cut at limit.
 func (l lengths) quantile(p float64) float64 {
@@ -135,15 +138,13 @@ func (l lengths) quantile(p float64) float64 {
 	case profiles.Lognormal:
 		return math.Exp(l.mu + l.sigma*mathext.NormalQuantile(p))
 	}
-	return l.Quantile(p)
+	return l.Mean
 }
 
 // constant is the one length that all requests have, if they have.
 func (l lengths) constant() (n float64, ok bool) {
 	switch {
 	case l.Kind == profiles.Uniform && l.Max > l.Min, l.Kind == profiles.Normal && l.StdDev > 0, l.Kind == profiles.Lognormal && l.sigma > 0:
-		return 0, false
-	case l.Quantile(0) != l.Quantile(1):
 		return 0, false
 	}
 	return max(1, min(l.limit, l.quantile(0.5))), true

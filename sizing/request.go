@@ -95,15 +95,11 @@ func resolve(r Request) (*situation, error) { return resolveWith(r, nil) }
 
 // resolveWith is resolve with what is known of the model's weights.
 func resolveWith(r Request, weighed *weighings) (*situation, error) {
-	r, busiest := r.busiestStep()
 	r, err := r.atPeak()
 	if err != nil {
 		return nil, err
 	}
 	s := &situation{calibration: r.Calibration, weighed: weighed}
-	if busiest != "" {
-		s.assume("load", busiest, "--rps")
-	}
 	for _, step := range []func(Request) error{
 		s.resolveHardware, s.resolveRates, s.resolveParallel, s.resolveFormats, s.resolvePrefixCaching, s.resolveWeights, s.resolveCalibration, s.resolveLimits, s.resolveWorkload, s.resolveReplicas, s.resolvePools, s.resolveSLO, s.resolvePrice, s.resolveMoney,
 	} {
@@ -308,7 +304,7 @@ func (s *situation) resolveWorkload(r Request) error {
 func checkPlannable(w profiles.Workload) error {
 	switch a := w.Arrival; {
 	case !slices.Contains([]profiles.ArrivalProcess{"", profiles.Poisson, profiles.Constant, profiles.Closed}, a.Process):
-		return fmt.Errorf("a plan does not know %s arrivals, expected poisson, constant, steps or closed", a.Process)
+		return fmt.Errorf("a plan does not know %s arrivals, expected poisson, constant or closed", a.Process)
 	case w.Session != profiles.Session{}:
 		return fmt.Errorf("a plan does not know sessions, expected a workload of single requests")
 	case w.Trace != profiles.Trace{}:
