@@ -29,6 +29,7 @@ type benchFlags struct {
 	phases    phasesFlags
 	telemetry telemetryFlags
 	prompts   promptsFlags
+	trace     traceFlags
 
 	endpoint, served, api, metricsURL string
 	headers                           []string
@@ -78,6 +79,7 @@ go to disk as they complete.`,
 	f.phases.add(cmd)
 	f.telemetry.add(cmd)
 	f.prompts.add(cmd)
+	f.trace.add(cmd)
 	return cmd
 }
 
@@ -139,6 +141,7 @@ func (f *benchFlags) resolve(cmd *cobra.Command, s *iostreams.IO) (*bench, error
 		func() error { return f.phases.check(cmd) },
 		func() error { return f.telemetry.check(cmd) },
 		func() error { return f.prompts.check(cmd) },
+		func() error { return f.trace.check(cmd, sc.Workload) },
 		func() error { return checkKey(s.Env("OPENAI_API_KEY")) },
 		func() (err error) { b.headers, err = parseHeaders(f.headers); return err },
 		func() (err error) { b.maxFailures, err = parseShare(f.maxFailures); return err },

@@ -154,8 +154,12 @@ func (b *bench) price(sc profiles.Scenario) error {
 
 // stream is the workload's requests under a salt of their own.
 func (b *bench) stream(salt string, unique bool) (*workload.Stream, error) {
+	recorded, err := b.recorded()
+	if err != nil {
+		return nil, err
+	}
 	return workload.New(b.scenario.Workload, workload.Options{
-		Seed: b.flags.seed, Salt: salt, Words: tokenizer.Words(), UniquePrefixes: unique,
+		Seed: b.flags.seed, Salt: salt, Words: tokenizer.Words(), UniquePrefixes: unique, Recorded: recorded,
 	})
 }
 
