@@ -2,11 +2,7 @@ package workload
 
 import (
 	"fmt"
-	"maps"
-	"math"
 	"slices"
-	"sort"
-	"strconv"
 	"sync"
 	"time"
 
@@ -25,59 +21,32 @@ type Options struct {
 	// it the other half of the shared-prefix experiment.
 	UniquePrefixes bool
 	// Recorded are the sessions of a trace, in order of Offset; they take the
-	// place of those that the workload would draw.
+	// place of those that the workload would draw. Arrivals of the trace end
+	// with them; under all others the list begins again when it is used up.
 	Recorded []Session
 	// Shard i of Shards sends every Shards-th session of the stream, beginning
 	// with the i-th, i from 0; no Shards are one.
 	Shard, Shards int
 }
 
-// Session is a series of requests of one user, each of which is sent after the
-// one before it has been answered.
-type Session struct {
-	Index  int64         // among all sessions of the stream, whichever shard sends them
-	Offset time.Duration // when it is due since the start of sending; 0 in a closed loop
-	Tenant string        // empty when the workload has none
-	Class  string        // priority class, empty when the workload has none
-	Model  string        // on the wire, empty for the scenario's one
-	Turns  []Turn
-}
-
-// Turn is one request of a session.
-type Turn struct {
-	Group  int // prefix group, NoGroup when the prefix is shared with nobody
-	Prefix int // tokens of the prefix, part of Input; 0 after the first turn
-	// Input is the tokens that this turn adds to the conversation: the whole
-	// prompt of a first turn, the new message of a later one.
-	Input  int
-	Output int           // output tokens asked for
-	Think  time.Duration // between the end of the turn before and this one
-	// CancelAfter is when the user leaves, since the request was sent; 0 is never.
-	CancelAfter time.Duration
-	Tools       bool // offers tools
-	Schema      bool // demands JSON by a schema
-
-	// From a trace, absent otherwise:
-	Text   string   // what the user says, in the place of text of length Input
-	Hashes []uint64 // ids of the blocks of the prompt, equal where its beginning is
-	Body   []byte   // the request's body as recorded
-}
-
-// NoGroup marks a request that shares its prefix with nobody.
-const NoGroup = -1
-
-// Stream is a deterministic sequence of sessions. Its methods may be called
-// from any goroutine.
+// Stream is a deterministic sequence of sessions: those of one shard, which are
+// numbered k = 0, 1, … and are the sessions k·Shards + Shard of the whole. Its
+// methods may be called from any goroutine.
 type Stream struct {
-	workload profiles.Workload
-	options  Options
-	arrivals arrivals
-	input    lengths
-	output   lengths
-	groups   []float64 // cumulative share of each prefix group
-	classes  []string
-	shares   []float64 // cumulative share of each class
-	textSeed uint64
+	workload    profiles.Workload
+	options     Options
+	arrivals    arrivals
+	length      func() (int64, bool) // of the whole stream
+	input       lengths
+	output      lengths
+	several     bool // sessions have more than one turn
+	turnCount   lengths
+	think       delays
+	cancelAfter delays
+	groups      []float64 // cumulative share of each prefix group
+	classes     shares
+	models      shares
+	textSeed    uint64
 
 	mu       sync.Mutex
 	prefixes map[int]text // by group
@@ -86,112 +55,98 @@ type Stream struct {
 // New checks the workload and returns its stream.
 func New(w profiles.Workload, o Options) (*Stream, error) {
 	s := &Stream{workload: w, options: o, textSeed: o.Seed ^ hash(o.Salt), prefixes: map[int]text{}}
-	var err error
-	if s.arrivals, err = newArrivals(w.Arrival, o.Seed); err != nil {
+	turns, err := s.sessions()
+	if err != nil {
 		return nil, err
+	}
+	if err := s.choices(); err != nil {
+		return nil, err
+	}
+	if err := checkShard(w.Arrival, o); err != nil {
+		return nil, err
+	}
+	if s.arrivals, err = newArrivals(w.Arrival, turns, o.Recorded, o.Seed); err != nil {
+		return nil, err
+	}
+	s.length = sync.OnceValues(s.arrivals.count)
+	return s, nil
+}
+
+// sessions prepares what sessions are made of and returns how many turns they
+// have on average.
+func (s *Stream) sessions() (turns float64, err error) {
+	w := &s.workload
+	if s.think, err = newDelays("think", w.Session.Think); err != nil {
+		return 0, err
+	}
+	if recorded := s.options.Recorded; len(recorded) > 0 {
+		return meanTurns(recorded), checkRecorded(recorded)
 	}
 	if s.input, err = newLengths("input", w.Input); err != nil {
-		return nil, err
+		return 0, err
 	}
 	if s.output, err = newLengths("output", w.Output); err != nil {
-		return nil, err
+		return 0, err
 	}
 	if w.Prefix.Groups < 0 || w.Prefix.Tokens < 0 || !(w.Prefix.Popularity >= 0) {
-		return nil, fmt.Errorf("prefix with %d groups of %d tokens and popularity %g, expected none below 0", w.Prefix.Groups, w.Prefix.Tokens, w.Prefix.Popularity)
-	}
-	if w.Tenants < 0 {
-		return nil, fmt.Errorf("%d tenants, expected none below 0", w.Tenants)
+		return 0, fmt.Errorf("prefix with %d groups of %d tokens and popularity %g, expected none below 0", w.Prefix.Groups, w.Prefix.Tokens, w.Prefix.Popularity)
 	}
 	s.groups = zipf(w.Prefix.Groups, w.Prefix.Popularity)
-	s.classes = slices.Sorted(maps.Keys(w.Classes))
-	for _, class := range s.classes {
-		share := w.Classes[class]
-		if !(share > 0) || math.IsInf(share, 0) {
-			return nil, fmt.Errorf("class %s has a share of %g, expected more than 0", class, share)
-		}
-		s.shares = append(s.shares, share)
+	if w.Session.Turns == (profiles.Distribution{}) {
+		return 1, nil
 	}
-	s.shares = cumulative(s.shares)
-	return s, nil
+	if s.turnCount, err = newLengths("turns", w.Session.Turns); err != nil {
+		return 0, err
+	}
+	if most := s.turnCount.largest(); most > maxTurns {
+		return 0, fmt.Errorf("turns: %g in a session, expected at most %d", most, maxTurns)
+	}
+	turns = s.turnCount.mean(maxTurns)
+	s.several = turns > 1
+	return turns, nil
+}
+
+// choices prepares who sends sessions and what requests are like.
+func (s *Stream) choices() (err error) {
+	w := &s.workload
+	if w.Tenants < 0 {
+		return fmt.Errorf("%d tenants, expected none below 0", w.Tenants)
+	}
+	if s.classes, err = newShares("class", w.Classes); err != nil {
+		return err
+	}
+	if s.models, err = newShares("model", w.Models); err != nil {
+		return err
+	}
+	if s.cancelAfter, err = newDelays("cancel after", w.Cancel.After); err != nil {
+		return err
+	}
+	return first(
+		checkFraction("cancellation", w.Cancel.Fraction),
+		checkFraction("tools", w.Tools),
+		checkFraction("a schema", w.Schema),
+	)
 }
 
 // Workload is what the stream was made of.
 func (s *Stream) Workload() profiles.Workload { return s.workload }
 
-// Closed returns how many requests a closed loop keeps in flight; ok is false
-// when the loop is open.
-func (s *Stream) Closed() (concurrency int, ok bool) {
-	return s.workload.Arrival.Concurrency, s.workload.Arrival.Process == profiles.Closed
-}
-
-// Users returns how many users a closed loop of users has; ok is false when the
-// loop is another one.
-func (s *Stream) Users() (n int, ok bool) {
-	return s.workload.Arrival.Count, s.workload.Arrival.Process == profiles.Users
-}
-
-// Shares reports whether requests share prefixes.
+// Shares reports whether requests share beginnings: those of a prefix group, of
+// one session, or of a trace that says so or may.
 func (s *Stream) Shares() bool {
+	if s.several {
+		return true
+	}
+	if len(s.options.Recorded) > 0 {
+		return slices.ContainsFunc(s.options.Recorded, func(session Session) bool {
+			t := session.Turns[0]
+			return len(session.Turns) > 1 || len(t.Body) > 0 || len(t.Hashes) > 0 && !s.options.UniquePrefixes
+		})
+	}
 	return !s.options.UniquePrefixes && s.workload.Prefix.Groups > 0 && s.workload.Prefix.Tokens > 0
 }
 
-// Offset is when session i is due since the start of sending. It is 0 for all
-// sessions of a closed loop.
-func (s *Stream) Offset(i int64) time.Duration { return s.arrivals.Offset(i) }
-
-// Session returns session i, i ≥ 0.
-func (s *Stream) Session(i int64) Session {
-	session := Session{Index: i, Offset: s.Offset(i)}
-	seed := s.options.Seed
-	if n := s.workload.Tenants; n > 0 {
-		r := newRandom(seed, forTenant, i)
-		tenant := int(r.uniform() * float64(n))
-		session.Tenant = "tenant-" + strconv.Itoa(tenant+1)
-	}
-	if len(s.classes) > 0 {
-		session.Class = s.classes[pick(s.shares, newRandom(seed, forClass, i))]
-	}
-	turn := Turn{
-		Group:  NoGroup,
-		Input:  s.input.draw(newRandom(seed, forInput, i)),
-		Output: s.output.draw(newRandom(seed, forOutput, i)),
-	}
-	if len(s.groups) > 0 {
-		// A prompt shorter than the prefix shares as much as it has, but for
-		// one token: equal prompts would be cached whole.
-		turn.Prefix = min(s.workload.Prefix.Tokens, turn.Input-1)
-		if turn.Prefix > 0 && !s.options.UniquePrefixes {
-			turn.Group = pick(s.groups, newRandom(seed, forGroup, i))
-		}
-	}
-	session.Turns = []Turn{turn}
-	return session
-}
-
-// zipf returns the cumulative shares of n groups where the k-th most popular
-// one has a share proportional to 1/k^exponent.
-func zipf(n int, exponent float64) []float64 {
-	weights := make([]float64, n)
-	for k := range weights {
-		weights[k] = math.Pow(float64(k+1), -exponent)
-	}
-	return cumulative(weights)
-}
-
-// cumulative turns weights into cumulative shares that end in 1.
-func cumulative(weights []float64) []float64 {
-	total := 0.0
-	for i, w := range weights {
-		total += w
-		weights[i] = total
-	}
-	for i := range weights {
-		weights[i] /= total
-	}
-	return weights
-}
-
-// pick draws an index by the cumulative shares.
-func pick(shares []float64, r random) int {
-	return min(sort.SearchFloat64s(shares, r.uniform()), len(shares)-1)
-}
+// Offset is when the k-th session of this shard is due since the start of
+// sending, k ≥ 0. It is 0 for all sessions of a closed loop, and Never for
+// those that a finite stream does not have.
+func (s *Stream) Offset(k int64) time.Duration { return s.arrivals.offset(s.global(k)) }
