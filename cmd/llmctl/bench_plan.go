@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/llmctl/llmctl/internal/iostreams"
-	"github.com/llmctl/llmctl/internal/tokenizer"
 	"github.com/llmctl/llmctl/loadgen/client"
 	"github.com/llmctl/llmctl/loadgen/workload"
 	"github.com/llmctl/llmctl/profiles"
@@ -80,7 +79,7 @@ func (b *bench) complete(sc profiles.Scenario, cmd *cobra.Command) error {
 	if sc.Experiment == experimentSharedPrefix && sc.Workload.Prefix.Groups == 0 {
 		return fmt.Errorf("the shared-prefix experiment needs a workload with shared prefixes, e.g. --prefix groups=4,tokens=256")
 	}
-	if _, err := b.stream("", false); err != nil {
+	if _, err := b.stream(false); err != nil {
 		return err
 	}
 	return b.price(sc)
@@ -131,11 +130,9 @@ func (b *bench) price(sc profiles.Scenario) error {
 	return nil
 }
 
-// stream is the workload's requests under a salt of their own.
-func (b *bench) stream(salt string, unique bool) (*workload.Stream, error) {
-	return workload.New(b.scenario.Workload, workload.Options{
-		Seed: b.flags.seed, Salt: salt, Words: tokenizer.Words(), UniquePrefixes: unique,
-	})
+// stream is the workload's requests.
+func (b *bench) stream(unique bool) (*workload.Stream, error) {
+	return workload.New(b.scenario.Workload, workload.Options{Seed: b.flags.seed, UniquePrefixes: unique})
 }
 
 // asked says in one line what the run does.

@@ -15,6 +15,7 @@ import (
 	"github.com/llmctl/llmctl/internal/gpu"
 	"github.com/llmctl/llmctl/loadgen"
 	"github.com/llmctl/llmctl/loadgen/client"
+	"github.com/llmctl/llmctl/loadgen/request"
 	"github.com/llmctl/llmctl/loadgen/workload"
 	"github.com/llmctl/llmctl/reports"
 	"github.com/llmctl/llmctl/reports/record"
@@ -96,7 +97,7 @@ func newID() string {
 
 // once loads the target with one stream, keeps the records, and sums them up.
 func (b *bench) once(ctx context.Context, stop *stopper, t target, v variant, k *keeper) (*reports.Report, error) {
-	stream, err := b.stream(v.id, v.unique)
+	stream, err := b.stream(v.unique)
 	if err != nil {
 		return nil, usage(err)
 	}
@@ -104,7 +105,7 @@ func (b *bench) once(ctx context.Context, stop *stopper, t target, v variant, k 
 		return nil, err
 	}
 	view := b.newView(v.title, stop)
-	options := b.options(t, stream, stop)
+	options := b.options(t, stream, v.id, stop)
 	options.OnRecord, options.OnLive = k.add, view.show
 	ctx, cancel := context.WithCancel(ctx)
 	var watch sync.WaitGroup
@@ -130,11 +131,11 @@ func (b *bench) once(ctx context.Context, stop *stopper, t target, v variant, k 
 	return k.finish(run, v), nil
 }
 
-func (b *bench) options(t target, stream *workload.Stream, stop *stopper) loadgen.Options {
+func (b *bench) options(t target, stream *workload.Stream, salt string, stop *stopper) loadgen.Options {
 	f := b.flags
 	o := loadgen.Options{
 		Client: b.clientOptions(t), Model: t.model,
-		Workload: stream, Warmup: f.warmup, Drain: f.drain, MaxInFlight: f.maxInFlight,
+		Workload: stream, Prompts: request.Prompts{Seed: f.seed, Salt: salt}, Warmup: f.warmup, Drain: f.drain, MaxInFlight: f.maxInFlight,
 		ContinuousUsage: t.bundled, IgnoreEOS: f.ignoreEOS, MetricsURL: t.metricsURL, Stop: stop.stopped,
 	}
 	if f.drain == 0 {

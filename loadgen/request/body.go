@@ -2,6 +2,7 @@ package request
 
 import (
 	"encoding/json"
+	"sync"
 
 	"github.com/llmctl/llmctl/loadgen/client"
 	"github.com/llmctl/llmctl/loadgen/workload"
@@ -36,35 +37,43 @@ type Writer struct {
 	API        client.API
 	Exact      bool // ask for exactly the output length, with ignore_eos and min_tokens
 	Continuous bool // ask for usage in every event
-	Stream     *workload.Stream
+	Prompts
+
+	mu     sync.Mutex
+	groups map[int]prefix
+}
+
+// Without names what a server refuses, so that a body is written without it.
+type Without struct {
+	Usage bool // stream_options
+	Exact bool // ignore_eos and min_tokens
 }
 
 // Write returns the JSON body of one turn of a session whose turns before it were
-// answered by history. withUsage asks the server for its count of tokens at the
-// end of the stream.
-func (w *Writer) Write(s workload.Session, turn int, history []client.Answer, withUsage bool) []byte {
-	prompt := w.Stream.Prompt(s, turn)
+// answered by history, without what the server is known to refuse.
+func (w *Writer) Write(s workload.Session, turn int, history []client.Answer, without Without) []byte {
+	system, user := w.first(s.Index, &s.Turns[turn])
 	body := requestBody{
 		Model:     w.Model,
 		MaxTokens: s.Turns[turn].Output,
 		Stream:    true,
 		User:      s.Tenant,
 	}
-	if withUsage {
+	if !without.Usage {
 		body.StreamOptions = &streamOptions{IncludeUsage: true, ContinuousUsageStats: w.Continuous}
 	}
-	if w.Exact {
+	if w.Exact && !without.Exact {
 		body.IgnoreEOS, body.MinTokens = true, s.Turns[turn].Output
 	}
 	switch {
-	case w.API != client.Completions && prompt.System == "":
-		body.Messages = []message{{"user", prompt.User}}
+	case w.API != client.Completions && system == "":
+		body.Messages = []message{{"user", user}}
 	case w.API != client.Completions:
-		body.Messages = []message{{"system", prompt.System}, {"user", prompt.User}}
-	case prompt.System == "":
-		body.Prompt = prompt.User
+		body.Messages = []message{{"system", system}, {"user", user}}
+	case system == "":
+		body.Prompt = user
 	default:
-		body.Prompt = prompt.System + " " + prompt.User
+		body.Prompt = system + " " + user
 	}
 	data, err := json.Marshal(body)
 	if err != nil {

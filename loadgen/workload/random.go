@@ -1,7 +1,6 @@
 package workload
 
 import (
-	"hash/fnv"
 	"math"
 	"math/rand/v2"
 )
@@ -18,8 +17,6 @@ const (
 	forGroup
 	forTenant
 	forClass
-	forPrefixText
-	forOwnText
 )
 
 // random is a generator for one purpose and one index.
@@ -37,13 +34,6 @@ func mix(x uint64) uint64 {
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
 	return x ^ x>>31
-}
-
-// hash turns a salt into a number.
-func hash(s string) uint64 {
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(s)) // never fails
-	return h.Sum64()
 }
 
 // uniform returns a number in (0, 1), both ends excluded.

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sort"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/llmctl/llmctl/profiles"
@@ -16,10 +15,6 @@ import (
 // Options are what a stream needs besides the description of the workload.
 type Options struct {
 	Seed uint64 // of arrivals, lengths and all other choices
-	Salt string // of texts alone: another salt, other texts
-	// Words are what texts are made of, separated by single spaces. They may
-	// be absent when no text is asked for.
-	Words []string
 	// UniquePrefixes gives each request a prefix of its own where the workload
 	// would share one. Lengths and arrivals stay exactly the same, which makes
 	// it the other half of the shared-prefix experiment.
@@ -77,15 +72,11 @@ type Stream struct {
 	groups   []float64 // cumulative share of each prefix group
 	classes  []string
 	shares   []float64 // cumulative share of each class
-	textSeed uint64
-
-	mu       sync.Mutex
-	prefixes map[int]text // by group
 }
 
 // New checks the workload and returns its stream.
 func New(w profiles.Workload, o Options) (*Stream, error) {
-	s := &Stream{workload: w, options: o, textSeed: o.Seed ^ hash(o.Salt), prefixes: map[int]text{}}
+	s := &Stream{workload: w, options: o}
 	var err error
 	if s.arrivals, err = newArrivals(w.Arrival, o.Seed); err != nil {
 		return nil, err
