@@ -23,6 +23,8 @@ type API string
 const (
 	Chat        API = "chat"        // POST /v1/chat/completions
 	Completions API = "completions" // POST /v1/completions
+	Responses   API = "responses"   // POST /v1/responses
+	Embeddings  API = "embeddings"  // POST /v1/embeddings; the answer is one JSON document
 )
 
 // Options say to whom requests go and how long they may take. Zero limits are
@@ -98,9 +100,9 @@ func New(o Options) (*Client, error) {
 	switch o.API {
 	case "":
 		o.API = Chat
-	case Chat, Completions:
+	case Chat, Completions, Responses, Embeddings:
 	default:
-		return nil, fmt.Errorf("unknown API %q, expected chat or completions", o.API)
+		return nil, fmt.Errorf("unknown API %q, expected chat, completions, responses or embeddings", o.API)
 	}
 	header := http.Header{}
 	for name, values := range o.Headers {

@@ -79,8 +79,10 @@ func (e endpoint) models() string { return e.root.String() + "/v1/models" }
 func (e endpoint) metrics() string { return e.root.String() + "/metrics" }
 
 func (e endpoint) generate(api API) string {
-	if api == Completions {
-		return e.root.String() + "/v1/completions"
+	switch api {
+	case Completions, Responses, Embeddings:
+		return e.String() + "/" + string(api)
+	default:
+		return e.String() + "/chat/completions"
 	}
-	return e.root.String() + "/v1/chat/completions"
 }

@@ -4,11 +4,19 @@ import (
 	"github.com/llmctl/llmctl/loadgen/workload"
 )
 
-// Prompts says what texts are made of.
+// Prompts says what requests say and ask for besides the workload.
 type Prompts struct {
 	Seed    uint64 // of the workload
 	Salt    string // of the run: another salt, other texts of the same lengths
 	Lengths Lengths
+
+	CacheSalt  bool           // send the salt as cache_salt too, which keeps even recorded texts apart (vLLM)
+	Priority   map[string]int // sent as priority, by class (vLLM); classes that are not here send none
+	ToolChoice ToolChoice     // of requests that offer tools; ToolsAuto when empty
+	Extra      Extra          // added to every body
+	// ReplaceModel sends recorded bodies with the Writer's model in the place
+	// of their own.
+	ReplaceModel bool
 }
 
 // blockTokens is the length of the blocks whose ids a trace holds.
