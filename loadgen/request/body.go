@@ -42,7 +42,11 @@ func (w *Writer) Write(s workload.Session, turn int, history []client.Answer, wi
 	if t.Body != nil {
 		return w.recorded(s, t, without)
 	}
-	talk := w.talk(s, turn, history)
+	return w.body(s, t, w.talk(s, turn, history), without)
+}
+
+// body writes a conversation in the dialect of the API.
+func (w *Writer) body(s workload.Session, t *workload.Turn, talk []saying, without Without) []byte {
 	common := w.common(s, t, without)
 	var body any
 	switch w.API {

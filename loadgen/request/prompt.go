@@ -48,7 +48,7 @@ func (w *Writer) later(session int64, turn int, t *workload.Turn) string {
 	if t.Text != "" {
 		return t.Text
 	}
-	n := w.Lengths.count(t.Input - w.Lengths.later)
+	n := w.Lengths.count(float64(t.Input) - w.Lengths.later)
 	return write(w.Lengths.pool(), w.seed(), ownText, number(session, turn), n)
 }
 
@@ -90,7 +90,7 @@ func (w *Writer) group(group, n int) string {
 // blocks returns the text of a prompt whose blocks are known by their ids: equal
 // ids are equal text, so that prompts share what the recorded ones did.
 func (w *Writer) blocks(t *workload.Turn) string {
-	left := w.Lengths.count(t.Input - w.Lengths.overhead[shape{tools: t.Tools, schema: t.Schema}])
+	left := w.Lengths.count(float64(t.Input) - w.Lengths.overhead[shape{tools: t.Tools, schema: t.Schema}])
 	per := w.Lengths.count(blockTokens)
 	b := make([]byte, 0, left*bytesPerWord)
 	for i, id := range t.Hashes {

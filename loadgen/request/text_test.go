@@ -161,7 +161,7 @@ func TestTextsAreBalanced(t *testing.T) {
 }
 
 func TestSplit(t *testing.T) {
-	l := Lengths{perWord: 1.25, overhead: map[shape]int{{}: 10, {system: true}: 20, {tools: true}: 300}}
+	l := Lengths{perWord: 1.25, overhead: map[shape]float64{{}: 10, {system: true}: 20, {tools: true}: 300}}
 	for _, tt := range []struct {
 		name          string
 		input, prefix int
@@ -182,7 +182,7 @@ func TestSplit(t *testing.T) {
 		})
 	}
 	if math.Abs(l.PerWord()-1.25) > 0 || l.Overhead() != 10 {
-		t.Errorf("%v per word, %d more", l.PerWord(), l.Overhead())
+		t.Errorf("%v per word, %v more", l.PerWord(), l.Overhead())
 	}
 }
 
