@@ -85,7 +85,7 @@ func (f *benchFlags) addTarget(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.endpoint, "endpoint", "", "base URL, with or without /v1 (default: OPENAI_BASE_URL, else the bundled stack)")
 	flags.StringVar(&f.served, "served-model", "", "name of the model on the wire")
-	flags.StringVar(&f.api, "api", string(client.Chat), "dialect: chat or completions")
+	flags.StringVar(&f.api, "api", string(client.Chat), "dialect: chat, completions, responses or embeddings")
 	flags.StringArrayVarP(&f.headers, "header", "H", nil, "extra header, e.g. 'X-Team: search'; repeatable")
 	flags.StringVar(&f.metricsURL, "metrics-url", "", "Prometheus page of the target (default: /metrics beside /v1)")
 	flags.IntVar(&f.count, "count", 1, "accelerators behind the endpoint, for the cost")
@@ -180,7 +180,7 @@ func (f *benchFlags) checkChoices(sc profiles.Scenario) error {
 		choices     []string
 	}{
 		{"--ui", f.ui, []string{"auto", "tui", "plain", "none"}},
-		{"--api", f.api, []string{string(client.Chat), string(client.Completions)}},
+		{"--api", f.api, apis},
 		{"--experiment", sc.Experiment, []string{"", "none", experimentSharedPrefix}},
 	} {
 		if !slices.Contains(c.choices, c.value) {

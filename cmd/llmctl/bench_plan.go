@@ -11,6 +11,7 @@ import (
 
 	"github.com/llmctl/llmctl/internal/iostreams"
 	"github.com/llmctl/llmctl/loadgen/client"
+	"github.com/llmctl/llmctl/loadgen/request"
 	"github.com/llmctl/llmctl/loadgen/workload"
 	"github.com/llmctl/llmctl/profiles"
 	"github.com/llmctl/llmctl/reports/record"
@@ -40,6 +41,7 @@ type bench struct {
 	maxFailures float64
 	asserts     []string
 	cost        record.Cost
+	lengths     request.Lengths  // of prompts at the target
 	warnings    []record.Warning // found before the run
 }
 
@@ -80,6 +82,9 @@ func (b *bench) complete(sc profiles.Scenario, cmd *cobra.Command) error {
 		return fmt.Errorf("the shared-prefix experiment needs a workload with shared prefixes, e.g. --prefix groups=4,tokens=256")
 	}
 	if _, err := b.stream(false); err != nil {
+		return err
+	}
+	if err := b.flags.prompts.checkWorkload(&sc.Workload, client.API(b.flags.api), b.bundled()); err != nil {
 		return err
 	}
 	return b.price(sc)
@@ -161,7 +166,7 @@ func (b *bench) facts(run *record.Run, v variant, t target) error {
 	run.Scenario = scenario
 	run.Target = record.Target{Endpoint: client.PublicEndpoint(t.endpoint), Model: t.model, Bundled: t.bundled, Device: t.device}
 	run.Environment = environment(run.Environment.Start)
-	run.Asked = b.asked()
+	run.Asked = b.asked() + "; " + b.lengths.String()
 	run.Defaults = b.defaults
 	run.SLODefault = !b.sloGiven
 	run.SLO = nil

@@ -15,7 +15,6 @@ import (
 	"github.com/llmctl/llmctl/internal/gpu"
 	"github.com/llmctl/llmctl/loadgen"
 	"github.com/llmctl/llmctl/loadgen/client"
-	"github.com/llmctl/llmctl/loadgen/request"
 	"github.com/llmctl/llmctl/loadgen/workload"
 	"github.com/llmctl/llmctl/reports"
 	"github.com/llmctl/llmctl/reports/record"
@@ -40,6 +39,9 @@ func (b *bench) run(ctx context.Context) error {
 		return err
 	}
 	defer closeTarget()
+	if err := b.calibrate(ctx, stop, t); err != nil {
+		return err
+	}
 	report, err := b.measure(ctx, stop, t, keeper)
 	if err != nil {
 		return err
@@ -135,7 +137,7 @@ func (b *bench) options(t target, stream *workload.Stream, salt string, stop *st
 	f := b.flags
 	o := loadgen.Options{
 		Client: b.clientOptions(t), Model: t.model,
-		Workload: stream, Prompts: request.Prompts{Seed: f.seed, Salt: salt}, Warmup: f.warmup, Drain: f.drain, MaxInFlight: f.maxInFlight,
+		Workload: stream, Prompts: b.prompts(salt), Warmup: f.warmup, Drain: f.drain, MaxInFlight: f.maxInFlight,
 		ContinuousUsage: t.bundled, IgnoreEOS: f.ignoreEOS, MetricsURL: t.metricsURL, Stop: stop.stopped,
 	}
 	if f.drain == 0 {
