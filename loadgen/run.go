@@ -194,12 +194,7 @@ func (r *runner) planned() time.Duration {
 
 func (r *runner) facts(health record.Client, server []record.ServerSample, warnings []record.Warning) record.Run {
 	_, closed := r.o.Workload.Closed()
-	if r.client.UsageRefused() {
-		warnings = append(warnings, record.Warning{
-			Code: "usage_refused",
-			Text: "the server refuses stream_options.include_usage, so output tokens are counted in events",
-		})
-	}
+	warnings = append(warnings, r.client.Warnings()...)
 	return record.Run{
 		Kind:   "bench",
 		Target: record.Target{Endpoint: client.PublicEndpoint(r.o.Client.Endpoint), Model: r.o.Model},

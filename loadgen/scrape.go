@@ -58,7 +58,9 @@ func startScraper(ctx context.Context, r *runner) *scraper {
 		close(s.exited)
 		return s
 	}
-	transport := client.NewTransport(r.o.Client.Dial)
+	o := r.o.Client
+	o.HTTP = client.HTTP1 // whatever the target's API is spoken over, exporters speak this
+	transport := o.NewTransport()
 	s.http = &http.Client{Transport: transport, Timeout: scrapeTimeout}
 	go func() {
 		defer close(s.exited)

@@ -83,7 +83,6 @@ go to disk as they complete.`,
 
 func (f *benchFlags) addTarget(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.endpoint, "endpoint", "", "base URL, with or without /v1 (default: OPENAI_BASE_URL, else the bundled stack)")
 	flags.StringVar(&f.served, "served-model", "", "name of the model on the wire")
 	flags.StringVar(&f.api, "api", string(client.Chat), "dialect: chat, completions, responses or embeddings")
 	flags.StringArrayVarP(&f.headers, "header", "H", nil, "extra header, e.g. 'X-Team: search'; repeatable")
@@ -126,9 +125,7 @@ func (f *benchFlags) resolve(cmd *cobra.Command, s *iostreams.IO) (*bench, error
 	if cmd.Flags().Changed("duration") && cmd.Flags().Changed("requests") {
 		return nil, errors.New("--duration and --requests both bound the run; give one of them")
 	}
-	if f.endpoint == "" {
-		f.endpoint = s.Env("OPENAI_BASE_URL")
-	}
+	f.endpoint = f.client.first(s.Env("OPENAI_BASE_URL"))
 	if err := f.checkTarget(cmd); err != nil {
 		return nil, err
 	}
@@ -180,7 +177,7 @@ func (f *benchFlags) checkChoices(sc profiles.Scenario) error {
 		choices     []string
 	}{
 		{"--ui", f.ui, []string{"auto", "tui", "plain", "none"}},
-		{"--api", f.api, apis},
+		{"--api", f.api, apiNames()},
 		{"--experiment", sc.Experiment, []string{"", "none", experimentSharedPrefix}},
 	} {
 		if !slices.Contains(c.choices, c.value) {

@@ -45,9 +45,13 @@ func (b *bench) calibrate(ctx context.Context, stop *stopper, t target) error {
 	})
 	defer watch.Wait()
 	defer cancel()
-	b.lengths, err = request.Calibrate(ctx, request.Calibration{
+	c := request.Calibration{
 		Client: b.clientOptions(t), Model: t.model, Prompts: b.prompts(b.id), Sessions: firstSessions(stream),
-	})
+	}
+	if vocabulary := b.flags.prompts.vocabulary; vocabulary != nil {
+		c.Tokenizer = vocabulary
+	}
+	b.lengths, err = request.Calibrate(ctx, c)
 	if err != nil && (stop.used() || ctx.Err() != nil) {
 		return errInterrupted
 	}

@@ -164,7 +164,7 @@ func (b *bench) facts(run *record.Run, v variant, t target) error {
 	run.Kind = "bench"
 	run.ID = v.id
 	run.Scenario = scenario
-	run.Target = record.Target{Endpoint: client.PublicEndpoint(t.endpoint), Model: t.model, Bundled: t.bundled, Device: t.device}
+	run.Target = record.Target{Endpoint: client.PublicEndpoint(t.endpoint), Endpoints: b.flags.client.public(), Model: t.model, Bundled: t.bundled, Device: t.device}
 	run.Environment = environment(run.Environment.Start)
 	run.Asked = b.asked() + "; " + b.lengths.String()
 	run.Defaults = b.defaults

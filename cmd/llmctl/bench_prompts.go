@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/llmctl/llmctl/internal/tokenizer/hf"
 	"github.com/llmctl/llmctl/loadgen/client"
 	"github.com/llmctl/llmctl/loadgen/request"
 	"github.com/llmctl/llmctl/profiles"
@@ -16,13 +17,15 @@ import (
 
 // promptsFlags are the flags of bench about what is sent: prompts and their lengths, formats.
 type promptsFlags struct {
+	tokenizer  string
 	calibrate  string
 	toolChoice string
 	extra      string
 	priority   []string
 	cacheSalt  bool
 
-	parsed request.Prompts // all but the run's own
+	parsed     request.Prompts // all but the run's own
+	vocabulary *hf.Tokenizer   // nil without one
 }
 
 // The choices of --calibrate.
@@ -33,6 +36,7 @@ const (
 
 func (f *promptsFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
+	flags.StringVar(&f.tokenizer, "tokenizer", "", "tokenizer.json of the model, to count the tokens of prompts by, and of answers where the server does not")
 	flags.StringVar(&f.calibrate, "calibrate", calibrateAuto, "auto finds out with a few requests before the run how many tokens a prompt has; off takes a word for a token")
 	flags.StringVar(&f.toolChoice, "tool-choice", string(request.ToolsAuto), "of requests that offer tools: auto or required")
 	flags.StringVar(&f.extra, "extra-body", "", `members to add to every request, e.g. '{"temperature":0.7}'`)
@@ -40,8 +44,20 @@ func (f *promptsFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.cacheSalt, "cache-salt", false, "send a cache_salt of this run, so that it starts with a cold prefix cache even for recorded prompts (vLLM)")
 }
 
-// apis are the dialects that bench speaks.
-var apis = []string{string(client.Chat), string(client.Completions), string(client.Responses), string(client.Embeddings)}
+// apiNames are the dialects that bench speaks.
+func apiNames() (names []string) {
+	for _, api := range client.APIs() {
+		names = append(names, string(api))
+	}
+	return names
+}
+
+// options adds to how requests go.
+func (f *promptsFlags) options(o *client.Options) {
+	if f.vocabulary != nil {
+		o.CountTokens = f.vocabulary.Count
+	}
+}
 
 // check refuses what contradicts itself.
 func (f *promptsFlags) check(cmd *cobra.Command) (err error) {
@@ -55,6 +71,14 @@ func (f *promptsFlags) check(cmd *cobra.Command) (err error) {
 	if f.extra != "" {
 		if f.parsed.Extra, err = request.ParseExtra(f.extra); err != nil {
 			return fmt.Errorf("--extra-body: %w", err)
+		}
+	}
+	if f.tokenizer != "" {
+		if f.calibrate == calibrateOff {
+			return errors.New("--tokenizer has no effect on prompts with --calibrate off; give one of them")
+		}
+		if f.vocabulary, err = hf.Read(f.tokenizer); err != nil {
+			return fmt.Errorf("--tokenizer: %w", err)
 		}
 	}
 	f.parsed.CacheSalt = f.cacheSalt

@@ -39,6 +39,9 @@ func (b *bench) run(ctx context.Context) error {
 		return err
 	}
 	defer closeTarget()
+	if err := b.preflight(t); err != nil {
+		return err
+	}
 	if err := b.calibrate(ctx, stop, t); err != nil {
 		return err
 	}
@@ -154,10 +157,13 @@ func (b *bench) options(t target, stream *workload.Stream, salt string, stop *st
 // clientOptions say to whom and how requests go.
 func (b *bench) clientOptions(t target) client.Options {
 	f := b.flags
-	return client.Options{
+	o := client.Options{
 		Endpoint: t.endpoint, APIKey: t.apiKey, API: client.API(f.api), Headers: b.headers,
 		FirstTokenTimeout: f.firstToken, IdleTimeout: f.idle, TotalTimeout: f.total,
 	}
+	f.client.options(&o)
+	f.prompts.options(&o)
+	return o
 }
 
 // environment describes this machine; a GPU that can not be asked is left out.

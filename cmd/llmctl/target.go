@@ -63,7 +63,7 @@ func (b *bench) findTarget(ctx context.Context) (target, func(), error) {
 		return target{r.Endpoint, child.key, r.Model, r.Metrics, true, r.Device, child}, child.close, nil
 	}
 	t := target{endpoint: b.flags.endpoint, apiKey: b.io.Env("OPENAI_API_KEY"), metricsURL: b.flags.metricsURL}
-	models, err := client.Probe(ctx, b.clientOptions(t))
+	models, err := probeAll(ctx, b.clientOptions(t))
 	switch {
 	case errors.Is(err, client.ErrUnauthorized):
 		return t, nil, hinted(exitFailed, err, "set OPENAI_API_KEY to a key that the endpoint accepts")

@@ -78,11 +78,4 @@ func (e endpoint) models() string { return e.root.String() + "/v1/models" }
 
 func (e endpoint) metrics() string { return e.root.String() + "/metrics" }
 
-func (e endpoint) generate(api API) string {
-	switch api {
-	case Completions, Responses, Embeddings:
-		return e.String() + "/" + string(api)
-	default:
-		return e.String() + "/chat/completions"
-	}
-}
+func (e endpoint) generate(api API) string { return e.root.String() + api.dialect().path }

@@ -12,14 +12,17 @@ import (
 // million tokens.
 const maxPost = 16 << 20
 
-// Post sends a JSON document to a path beside /v1 and returns the answer, an
-// error unless its status is 200. It is for what belongs to no measurement.
+// Post sends a JSON document to a path beside /v1 of the first endpoint and
+// returns the answer, an error unless its status is 200. It is for what belongs
+// to no measurement.
 func (c *Client) Post(ctx context.Context, path string, body []byte) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.target.root.String()+path, bytes.NewReader(body))
+	s := c.servers[0]
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.target.root.String()+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s", path, redact(OneLine(err.Error()), c.secrets))
 	}
-	request.Header = c.header.Clone()
+	request.Host = s.host
+	request.Header = s.header.Clone()
 	request.Header.Set("Accept", "application/json")
 	response, err := c.transport.RoundTrip(request)
 	if err != nil {

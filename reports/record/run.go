@@ -51,10 +51,11 @@ type Default struct {
 
 // Target is what was measured.
 type Target struct {
-	Endpoint string `json:"endpoint,omitempty"` // base URL, without credentials
-	Model    string `json:"model,omitempty"`    // on the wire
-	Bundled  bool   `json:"bundled,omitempty"`  // the reference stack that ships with llmctl
-	Device   string `json:"device,omitempty"`   // device of the bundled engine
+	Endpoint  string   `json:"endpoint,omitempty"`  // base URL, without credentials; the first of several
+	Endpoints []string `json:"endpoints,omitempty"` // all of them, when there are several
+	Model     string   `json:"model,omitempty"`     // on the wire
+	Bundled   bool     `json:"bundled,omitempty"`   // the reference stack that ships with llmctl
+	Device    string   `json:"device,omitempty"`    // device of the bundled engine
 }
 
 // Environment is where the client ran.
