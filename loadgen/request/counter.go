@@ -22,7 +22,6 @@ var ErrNoUsage = errors.New("the server does not report usage.prompt_tokens")
 // usageCounter sends the request and reads the server's usage.
 type usageCounter struct {
 	client *client.Client
-	api    client.API
 	sent   int
 }
 

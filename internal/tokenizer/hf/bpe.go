@@ -142,8 +142,10 @@ func (b *bpe) characters(symbols []symbol, piece string) []symbol {
 			for range size {
 				add(byteID)
 			}
-		case b.unknown && !(b.fuse && len(symbols) > 0 && symbols[len(symbols)-1].id == unknownID):
-			add(unknownID)
+		case b.unknown:
+			if last := len(symbols) - 1; !b.fuse || last < 0 || symbols[last].id != unknownID {
+				add(unknownID)
+			}
 		}
 	}
 	if len(symbols) > 0 {
