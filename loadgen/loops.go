@@ -167,7 +167,7 @@ func (r *runner) admit() bool {
 func (r *runner) send(j *job) {
 	rec := j.newRecord(r.o.Model)
 	r.collector.sent.Add(1)
-	req := client.Request{Body: j.body, Exact: r.o.IgnoreEOS}
+	req := client.Request{Body: j.body, Exact: r.bodies.Exactly(&j.session.Turns[j.turn])}
 	if j.withUsage {
 		req.WithoutUsage = func() []byte {
 			return r.bodies.Write(j.session, j.turn, nil, request.Without{Usage: true})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/llmctl/llmctl/internal/openai"
+	"github.com/llmctl/llmctl/internal/tokenizer/hf"
 	"github.com/llmctl/llmctl/loadgen/client"
 	"github.com/llmctl/llmctl/loadgen/workload"
 )
@@ -21,13 +22,14 @@ import (
 // server counts tokens by a rule of its own, adds those of a chat template, and
 // answers every request with one token and its usage.
 type server struct {
-	word     func(word string, first bool) int // tokens of a word; first has no space before it
-	template int                               // tokens that every prompt has
-	message  int                               // tokens that every message has
-	tools    int                               // tokens that offered tools have
-	standard int                               // tokens of the system message where none is given
-	silent   bool                              // no usage
-	tokenize string                            // whose /tokenize it has: vllm, llamacpp, or a wrong one: lies
+	word       func(word string, first bool) int // tokens of a word; first has no space before it
+	vocabulary Tokens                            // in the place of word
+	template   int                               // tokens that every prompt has
+	message    int                               // tokens that every message has
+	tools      int                               // tokens that offered tools have
+	standard   int                               // tokens of the system message where none is given
+	silent     bool                              // no usage
+	tokenize   string                            // whose /tokenize it has: vllm, llamacpp, or a wrong one: lies
 
 	requests atomic.Int64
 }
@@ -42,6 +44,9 @@ type asks struct {
 }
 
 func (s *server) text(text string) (n int) {
+	if s.vocabulary != nil {
+		return s.vocabulary.Count(text)
+	}
 	for i, word := range strings.Split(text, " ") {
 		n += s.word(word, i == 0)
 	}
@@ -219,6 +224,35 @@ func TestCalibrate(t *testing.T) {
 				t.Errorf("%.0f %% of prompts are as long as asked for", 100*share)
 			}
 		})
+	}
+}
+
+// TestCalibrateWithRealVocabularies: byte-pair encodings that know few words, so
+// that most are several tokens. Most prompts are right within 0.5 %, by the
+// server's usage and by the file alike.
+func TestCalibrateWithRealVocabularies(t *testing.T) {
+	list := sessions(t, nil)
+	for _, name := range []string{"bytelevel", "sentencepiece", "wordpiece"} {
+		tokenizer, err := hf.Read("../../internal/tokenizer/hf/testdata/" + name + ".json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range []Tokens{nil, tokenizer} {
+			t.Run(fmt.Sprint(name, ", file ", file != nil), func(t *testing.T) {
+				s := &server{vocabulary: tokenizer, template: 3, message: 4}
+				c := calibration(t, s, client.Chat, list)
+				c.Tokenizer = file
+				l, err := Calibrate(t.Context(), c)
+				if err != nil || l.Refuted != "" {
+					t.Fatalf("%v, refuted %q", err, l.Refuted)
+				}
+				share := achieved(t, s, client.Chat, l, list)
+				t.Logf("%s; %.0f %% right", l.String(), 100*share)
+				if share < 0.9 {
+					t.Errorf("%.0f %% of prompts are as long as asked for", 100*share)
+				}
+			})
+		}
 	}
 }
 

@@ -49,11 +49,16 @@ const poolSize = 128
 // most likely to be one token each.
 var standardWords = sync.OnceValue(func() []string { return allWords()[:poolSize] })
 
+// evenSize is how many words texts are made of whose words cost more than a
+// token: few, since a text that ends inside its list is off by what the words
+// that are left cost more or less than others.
+const evenSize = 32
+
 // evenWords are words of four letters, which cost about the same in any
 // vocabulary.
 var evenWords = sync.OnceValue(func() (words []string) {
 	for _, word := range allWords() {
-		if len(word) == 4 && len(words) < poolSize {
+		if len(word) == 4 && len(words) < evenSize {
 			words = append(words, word)
 		}
 	}
