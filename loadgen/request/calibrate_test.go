@@ -39,7 +39,7 @@ type asks struct {
 	Messages []struct{ Role, Content string }
 	Tools    []json.RawMessage
 	Prompt   string
-	Input    string
+	Input    any
 	Content  string
 }
 
@@ -64,8 +64,16 @@ func (s *server) tokens(a *asks) int {
 		}
 		n += s.message + s.text(m.Content)
 	}
-	if text := a.Prompt + a.Input; text != "" {
-		n += s.text(text)
+	switch input := a.Input.(type) {
+	case string:
+		n += s.text(input)
+	case []any:
+		for _, item := range input {
+			n += s.message + s.text(item.(map[string]any)["content"].(string))
+		}
+	}
+	if a.Prompt != "" {
+		n += s.text(a.Prompt)
 	}
 	return n
 }
@@ -92,6 +100,13 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			texts = append(texts, m.Content)
 		}
 		_ = json.NewEncoder(w).Encode(map[string]any{"prompt": strings.Join(texts, " ")})
+	case r.URL.Path == "/v1/embeddings":
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"object":"list","data":[{"index":0,"embedding":[0.5]}],"usage":{"prompt_tokens":%d}}`, s.tokens(&a))
+	case r.URL.Path == "/v1/responses":
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprintf(w, "data: {\"type\":\"response.output_text.delta\",\"delta\":\"a\"}\n\n"+
+			"data: {\"type\":\"response.completed\",\"response\":{\"status\":\"completed\",\"usage\":{\"input_tokens\":%d,\"output_tokens\":1}}}\n\n", s.tokens(&a))
 	case strings.HasPrefix(r.URL.Path, "/v1/"):
 		s.answer(w, r.URL.Path == "/v1/chat/completions", s.tokens(&a))
 	default:
@@ -191,6 +206,8 @@ func TestCalibrate(t *testing.T) {
 		perWord  float64
 	}{
 		{"words, no template", &server{word: one}, client.Completions, noPrefix, FromUsage, 3, 1},
+		{"embeddings", &server{word: one, template: 2}, client.Embeddings, noPrefix, FromUsage, 3, 1},
+		{"responses", &server{word: one, template: 3, message: 4}, client.Responses, nil, FromUsage, 3, 1},
 		{"words, chat", &server{word: one, template: 3, message: 4}, client.Chat, nil, FromUsage, 3, 1},
 		{"standard system message", &server{word: one, template: 3, message: 4, standard: 20}, client.Chat, nil, FromUsage, 3, 1},
 		{"words split at the start", &server{word: startsSplit, template: 3, message: 4}, client.Chat, nil, FromUsage, 3, 1},
