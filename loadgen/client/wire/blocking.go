@@ -41,20 +41,39 @@ func (c *blocking) exchange(ctx context.Context, head, body []byte, s Stream) (V
 	if !stop() && err != nil {
 		err = context.Cause(ctx)
 	}
-	complete := false
-	select {
-	case complete = <-written:
-		if err != nil || verdict != Reuse || !complete {
-			c.close()
-		}
-	default: // the answer came first, and this connection is of no more use
+	complete := c.finished(written)
+	if err != nil || verdict != Reuse || !complete {
 		c.close()
-		<-written
-	}
-	if !complete {
 		verdict = Close
 	}
+	if !complete {
+		<-written // closing has ended it
+	}
 	return verdict, err
+}
+
+// writeGrace is how long the writing of a request that has been answered may
+// take to notice that it is over.
+const writeGrace = 10 * time.Millisecond
+
+// finished reports whether the request was written to its end. A server that
+// answers before it has read the request leaves a connection of no more use.
+func (c *blocking) finished(written chan bool) bool {
+	select {
+	case ok := <-written:
+		written <- ok
+		return ok
+	default:
+	}
+	timer := time.NewTimer(writeGrace)
+	defer timer.Stop()
+	select {
+	case ok := <-written:
+		written <- ok
+		return ok
+	case <-timer.C:
+		return false
+	}
 }
 
 // read hands on what arrives until the stream is content.

