@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/llmctl/llmctl/loadgen/client"
+	"github.com/llmctl/llmctl/loadgen/request"
 	"github.com/llmctl/llmctl/reports/record"
 )
 
@@ -40,7 +41,7 @@ func (r *runner) build(open bool) <-chan *job {
 			}
 			if !r.late() {
 				j.withUsage = !r.client.UsageRefused()
-				j.body = r.bodies.Write(j.session, j.turn, nil, j.withUsage)
+				j.body = r.bodies.Write(j.session, j.turn, nil, request.Without{Usage: !j.withUsage})
 			}
 			if !r.ahead.take(r.sending, len(j.body)) {
 				return
@@ -166,10 +167,12 @@ func (r *runner) admit() bool {
 func (r *runner) send(j *job) {
 	rec := j.newRecord(r.o.Model)
 	r.collector.sent.Add(1)
-	request := client.Request{Body: j.body, Exact: r.o.IgnoreEOS}
+	req := client.Request{Body: j.body, Exact: r.bodies.Exactly(&j.session.Turns[j.turn])}
 	if j.withUsage {
-		request.WithoutUsage = func() []byte { return r.bodies.Write(j.session, j.turn, nil, false) }
+		req.WithoutUsage = func() []byte {
+			return r.bodies.Write(j.session, j.turn, nil, request.Without{Usage: true})
+		}
 	}
-	r.client.Do(r.hard, request, rec)
+	r.client.Do(r.hard, req, rec)
 	r.collector.add(rec)
 }

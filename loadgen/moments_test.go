@@ -191,7 +191,7 @@ func TestSilentServer(t *testing.T) {
 // answers are read as they come.
 func TestLongBodiesDoNotStarveReading(t *testing.T) {
 	server := &mock.Server{TTFT: 100 * ms, ITL: 10 * ms, Tokens: 20}
-	virtual(t, server, Options{Workload: fixed(t, constant(100), 60_000, 20), Requests: 40}, func(result *Result) {
+	virtual(t, server, Options{Workload: fixed(t, constant(100), 70_000, 20), Requests: 40}, func(result *Result) {
 		for _, r := range result.Records {
 			if r.Outcome != record.OK || between(r.Sent, r.First) != 100*ms || between(r.First, r.Last) != 190*ms || between(r.Scheduled, r.Sent) != 0 {
 				t.Fatalf("%s %s: lag %v, TTFT %v, then %v", r.Outcome, r.Detail, between(r.Scheduled, r.Sent), between(r.Sent, r.First), between(r.First, r.Last))

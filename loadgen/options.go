@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/llmctl/llmctl/loadgen/client"
+	"github.com/llmctl/llmctl/loadgen/request"
 	"github.com/llmctl/llmctl/loadgen/telemetry"
 	"github.com/llmctl/llmctl/loadgen/workload"
 	"github.com/llmctl/llmctl/reports/record"
@@ -20,7 +21,8 @@ type Options struct {
 	Client client.Options
 	Model  string // on the wire
 
-	Workload *workload.Stream // made with words
+	Workload *workload.Stream
+	Prompts  request.Prompts // what is said
 
 	// Exactly one of Duration and Requests bounds the measurement, which begins
 	// when Warmup has passed. Requests counts those that belong to it.

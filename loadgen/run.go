@@ -69,7 +69,7 @@ type runner struct {
 func newRunner(o Options) *runner {
 	return &runner{
 		o: o, start: time.Now(), ahead: newBudget(lookAheadBytes),
-		bodies: &request.Writer{Model: o.Model, API: o.Client.API, Exact: o.IgnoreEOS, Continuous: o.ContinuousUsage, Stream: o.Workload},
+		bodies: &request.Writer{Model: o.Model, API: o.Client.API, Exact: o.IgnoreEOS, Continuous: o.ContinuousUsage, Prompts: o.Prompts},
 	}
 }
 

@@ -22,7 +22,7 @@ const (
 	warmCache = 0.02
 	// lengthDrift is the difference between the mean length asked for and the
 	// one that the server counted above which a reader is warned.
-	lengthDrift = 0.10
+	lengthDrift = 0.02
 	// oneRead is the gap below which two events are taken to have come with one
 	// read: no engine makes tokens of one request that fast.
 	oneRead = 50 * time.Microsecond

@@ -86,7 +86,7 @@ go to disk as they complete.`,
 func (f *benchFlags) addTarget(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.served, "served-model", "", "name of the model on the wire")
-	flags.StringVar(&f.api, "api", string(client.Chat), "dialect: chat or completions")
+	flags.StringVar(&f.api, "api", string(client.Chat), "dialect: chat, completions, responses or embeddings")
 	flags.StringArrayVarP(&f.headers, "header", "H", nil, "extra header, e.g. 'X-Team: search'; repeatable")
 	flags.IntVar(&f.count, "count", 1, "accelerators behind the endpoint, for the cost")
 	f.engine.addLimits(cmd, "bundled engine: ")
@@ -179,7 +179,7 @@ func (f *benchFlags) checkChoices(sc profiles.Scenario) error {
 		choices     []string
 	}{
 		{"--ui", f.ui, []string{"auto", "tui", "plain", "none"}},
-		{"--api", f.api, []string{string(client.Chat), string(client.Completions)}},
+		{"--api", f.api, apiNames()},
 		{"--experiment", sc.Experiment, []string{"", "none", experimentSharedPrefix}},
 	} {
 		if !slices.Contains(c.choices, c.value) {

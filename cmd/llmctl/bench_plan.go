@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/llmctl/llmctl/internal/iostreams"
-	"github.com/llmctl/llmctl/internal/tokenizer"
 	"github.com/llmctl/llmctl/loadgen/client"
+	"github.com/llmctl/llmctl/loadgen/request"
 	"github.com/llmctl/llmctl/loadgen/workload"
 	"github.com/llmctl/llmctl/profiles"
 	"github.com/llmctl/llmctl/reports/record"
@@ -41,6 +41,7 @@ type bench struct {
 	maxFailures float64
 	asserts     []string
 	cost        record.Cost
+	lengths     request.Lengths  // of prompts at the target
 	warnings    []record.Warning // found before the run
 	live        *livePage        // nil unless asked for
 }
@@ -84,7 +85,10 @@ func (b *bench) complete(sc profiles.Scenario, cmd *cobra.Command) error {
 	if sc.Experiment == experimentSharedPrefix && sc.Workload.Prefix.Groups == 0 {
 		return fmt.Errorf("the shared-prefix experiment needs a workload with shared prefixes, e.g. --prefix groups=4,tokens=256")
 	}
-	if _, err := b.stream("", false); err != nil {
+	if _, err := b.stream(false); err != nil {
+		return err
+	}
+	if err := b.flags.prompts.checkWorkload(&sc.Workload, client.API(b.flags.api), b.bundled()); err != nil {
 		return err
 	}
 	return b.price(sc)
@@ -153,15 +157,13 @@ func (b *bench) price(sc profiles.Scenario) error {
 	return nil
 }
 
-// stream is the workload's requests under a salt of their own.
-func (b *bench) stream(salt string, unique bool) (*workload.Stream, error) {
+// stream is the workload's requests.
+func (b *bench) stream(unique bool) (*workload.Stream, error) {
 	recorded, err := b.recorded()
 	if err != nil {
 		return nil, err
 	}
-	return workload.New(b.scenario.Workload, workload.Options{
-		Seed: b.flags.seed, Salt: salt, Words: tokenizer.Words(), UniquePrefixes: unique, Recorded: recorded,
-	})
+	return workload.New(b.scenario.Workload, workload.Options{Seed: b.flags.seed, UniquePrefixes: unique, Recorded: recorded})
 }
 
 // asked says in one line what the run does.
@@ -189,7 +191,7 @@ func (b *bench) facts(run *record.Run, v variant, t target) error {
 	run.Scenario = scenario
 	run.Target = record.Target{Endpoint: client.PublicEndpoint(t.endpoint), Endpoints: b.flags.client.public(), Model: t.model, Bundled: t.bundled, Device: t.device}
 	run.Environment = environment(run.Environment.Start)
-	run.Asked = b.asked()
+	run.Asked = b.asked() + "; " + b.lengths.String()
 	run.Defaults = b.defaults
 	run.SLODefault = !b.sloGiven
 	run.SLO = nil

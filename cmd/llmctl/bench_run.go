@@ -48,6 +48,9 @@ func (b *bench) run(ctx context.Context) error {
 	if err := b.preflight(t); err != nil {
 		return err
 	}
+	if err := b.calibrate(ctx, stop, t); err != nil {
+		return err
+	}
 	report, err := b.measure(ctx, stop, t, keeper)
 	if err != nil {
 		return err
@@ -105,7 +108,7 @@ func newID() string {
 
 // once loads the target with one stream, keeps the records, and sums them up.
 func (b *bench) once(ctx context.Context, stop *stopper, t target, v variant, k *keeper) (*reports.Report, error) {
-	stream, err := b.stream(v.id, v.unique)
+	stream, err := b.stream(v.unique)
 	if err != nil {
 		return nil, usage(err)
 	}
@@ -113,7 +116,7 @@ func (b *bench) once(ctx context.Context, stop *stopper, t target, v variant, k 
 		return nil, err
 	}
 	view := b.newView(v.title, stop)
-	options := b.options(t, stream, stop)
+	options := b.options(t, stream, v.id, stop)
 	options.OnRecord, options.OnLive = b.live.observe(k.add, view.show)
 	options.GPUs = b.openGPUs(t)
 	ctx, cancel := context.WithCancel(ctx)
@@ -140,11 +143,11 @@ func (b *bench) once(ctx context.Context, stop *stopper, t target, v variant, k 
 	return k.finish(run, v), nil
 }
 
-func (b *bench) options(t target, stream *workload.Stream, stop *stopper) loadgen.Options {
+func (b *bench) options(t target, stream *workload.Stream, salt string, stop *stopper) loadgen.Options {
 	f := b.flags
 	o := loadgen.Options{
 		Client: b.clientOptions(t), Model: t.model,
-		Workload: stream, Warmup: f.warmup, Drain: f.drain, MaxInFlight: f.maxInFlight,
+		Workload: stream, Prompts: b.prompts(salt), Warmup: f.warmup, Drain: f.drain, MaxInFlight: f.maxInFlight,
 		ContinuousUsage: t.bundled, IgnoreEOS: f.ignoreEOS, MetricsURLs: t.metrics, Stop: stop.stopped,
 	}
 	if f.drain == 0 {
@@ -166,6 +169,7 @@ func (b *bench) clientOptions(t target) client.Options {
 		FirstTokenTimeout: f.firstToken, IdleTimeout: f.idle, TotalTimeout: f.total,
 	}
 	f.client.options(&o)
+	f.prompts.options(&o)
 	return o
 }
 

@@ -11,6 +11,7 @@ import (
 func (c *Chunk) document(s *jsonscan.Scanner) {
 	var flat, nested, nestedKind []byte
 	var failed, flatError bool
+	var t typed
 	s.Enter('{')
 	for key, ok := s.Key(); ok; key, ok = s.Key() {
 		switch string(key) {
@@ -28,6 +29,16 @@ func (c *Chunk) document(s *jsonscan.Scanner) {
 			flat = s.Text()
 		case "detail":
 			c.problem = s.Text()
+		case "data":
+			c.Embedding = s.Peek() == '[' && s.Filled()
+		case "type":
+			t.kind = s.Text()
+		case "delta":
+			t.delta = s.Text()
+		case "item":
+			t.item(s)
+		case "response":
+			t.response(s)
 		default:
 			s.Skip()
 		}
@@ -36,6 +47,9 @@ func (c *Chunk) document(s *jsonscan.Scanner) {
 	c.message, c.kind = nested, nestedKind
 	if len(nested) == 0 {
 		c.message = flat
+	}
+	if len(t.kind) > 0 {
+		c.typed(&t)
 	}
 }
 
@@ -164,7 +178,8 @@ func usage(s *jsonscan.Scanner) (u Usage) {
 		s.Skip()
 		return Usage{}
 	}
-	s.ImpossibleCount() // forget what came before
+	s.ImpossibleCount()                                 // forget what came before
+	var input, output, cached, reasoning optional.Count // as the Responses API names them
 	for key, ok := s.Key(); ok; key, ok = s.Key() {
 		switch string(key) {
 		case "prompt_tokens":
@@ -177,12 +192,29 @@ func usage(s *jsonscan.Scanner) (u Usage) {
 			u.Cached = member(s, "cached_tokens")
 		case "completion_tokens_details":
 			u.Reasoning = member(s, "reasoning_tokens")
+		case "input_tokens":
+			input = s.Count()
+		case "output_tokens":
+			output = s.Count()
+		case "input_tokens_details":
+			cached = member(s, "cached_tokens")
+		case "output_tokens_details":
+			reasoning = member(s, "reasoning_tokens")
 		default:
 			s.Skip()
 		}
 	}
+	u.Prompt, u.Completion = either(u.Prompt, input), either(u.Completion, output)
+	u.Cached, u.Reasoning = either(u.Cached, cached), either(u.Reasoning, reasoning)
 	u.Implausible = s.ImpossibleCount()
 	return u
+}
+
+func either(a, b optional.Count) optional.Count {
+	if a.Known() {
+		return a
+	}
+	return b
 }
 
 // member reads one count of an object of counts.

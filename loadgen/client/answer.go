@@ -25,6 +25,7 @@ type answer struct {
 	head     []byte          // the first bytes, to explain what is no stream
 	received int             // bytes
 	text     []byte          // visible text, where someone wants it
+	said     []byte          // text of every channel, where its tokens are counted
 	calls    toolCalls       // likewise
 }
 
@@ -96,6 +97,9 @@ func (x *exchange) event(event openai.Event, now time.Duration) {
 	if x.request.Keep {
 		a.text = a.chunk.AppendText(a.text)
 		a.calls.add(a.chunk.ToolCalls())
+	}
+	if x.countTokens != nil {
+		a.said = a.chunk.AppendText(a.chunk.AppendReasoning(a.said))
 	}
 	if a.chunk.Output() {
 		x.output(now)
@@ -181,6 +185,18 @@ func (x *exchange) disbelieve() {
 	}
 }
 
+// estimate counts the output where the server does not: by one encode of all that
+// was said, since pieces of it may be tokens that the whole does not have, else in
+// events.
+func (x *exchange) estimate() {
+	a, r := &x.answer, x.record
+	if len(a.said) > 0 {
+		r.Output, r.TokensSource = record.Counted(x.countTokens(string(a.said))), record.Estimated
+		return
+	}
+	r.Output, r.TokensSource = record.Counted(len(a.times)), record.FromChunk
+}
+
 // conclude writes the outcome when the stream is over. gaveUp reports that this
 // client ended the request, err is why reading ended, nil for a proper end.
 func (x *exchange) conclude(err error, gaveUp func() bool) {
@@ -193,7 +209,7 @@ func (x *exchange) conclude(err error, gaveUp func() bool) {
 		}
 		r.Chunks = chunks
 		if !r.Output.Known() {
-			r.Output, r.TokensSource = record.Counted(len(a.times)), record.FromChunk
+			x.estimate()
 		}
 	}
 	terminal := a.done || r.Finished.Known()

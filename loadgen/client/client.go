@@ -41,6 +41,10 @@ type Options struct {
 	// Dial replaces the network; nil is TCP.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
+	// CountTokens counts the tokens of all that an answer said, where the server
+	// does not tell; nil takes the events with output for tokens.
+	CountTokens func(text string) int
+
 	// OnFirst and OnOutput are told of first tokens and of output as they
 	// arrive, from several goroutines; nil is nobody.
 	OnFirst  func(now, ttft time.Duration)
@@ -88,8 +92,9 @@ type Client struct {
 
 	refusals atomic.Uint32 // a bit for each of optional that the server does not know
 
-	onFirst  func(now, ttft time.Duration)
-	onOutput func(tokens int)
+	countTokens func(text string) int // may be nil
+	onFirst     func(now, ttft time.Duration)
+	onOutput    func(tokens int)
 }
 
 // New returns a client, or an error when an endpoint is no URL or an option no
@@ -106,14 +111,15 @@ func New(o Options) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{
-		transport: o.NewTransport(),
-		wires:     wire.New(wire.Options{Dial: o.Dial, ConnectTimeout: o.connectTimeout(), Now: o.Now}),
-		dialect:   o.API.dialect(),
-		bounds:    bounds{firstToken: o.FirstTokenTimeout, idle: o.IdleTimeout, total: o.TotalTimeout},
-		retries:   o.Retries,
-		now:       o.Now,
-		onFirst:   o.OnFirst,
-		onOutput:  o.OnOutput,
+		transport:   o.NewTransport(),
+		wires:       wire.New(wire.Options{Dial: o.Dial, ConnectTimeout: o.connectTimeout(), Now: o.Now}),
+		dialect:     o.API.dialect(),
+		bounds:      bounds{firstToken: o.FirstTokenTimeout, idle: o.IdleTimeout, total: o.TotalTimeout},
+		retries:     o.Retries,
+		now:         o.Now,
+		countTokens: o.CountTokens,
+		onFirst:     o.OnFirst,
+		onOutput:    o.OnOutput,
 	}
 	for _, base := range o.Endpoints() {
 		s, err := c.newServer(o, base)

@@ -12,5 +12,3 @@ var goldenSessions = []workload.Session{
 	{Index: 100000, Offset: 8*time.Minute + 19106147369, Tenant: "tenant-1", Class: "interactive",
 		Turns: []workload.Turn{{Group: 7, Prefix: 750, Input: 1392, Output: 331}}},
 }
-
-const goldenText = "alpha nu lambda xi gamma"

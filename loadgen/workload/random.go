@@ -1,7 +1,6 @@
 package workload
 
 import (
-	"hash/fnv"
 	"math"
 	"math/rand/v2"
 
@@ -21,8 +20,8 @@ const (
 	forGroup
 	forTenant
 	forClass
-	forPrefixText
-	forOwnText
+	_ // two purposes that texts once had; the others keep their numbers
+	_
 	forModel
 	forTurns
 	forThink
@@ -58,13 +57,6 @@ func mix(x uint64) uint64 {
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
 	return x ^ x>>31
-}
-
-// hash turns a salt into a number.
-func hash(s string) uint64 {
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(s)) // never fails
-	return h.Sum64()
 }
 
 // uniform returns a number in (0, 1), both ends excluded.

@@ -12,10 +12,6 @@ import (
 // Options are what a stream needs besides the description of the workload.
 type Options struct {
 	Seed uint64 // of arrivals, lengths and all other choices
-	Salt string // of texts alone: another salt, other texts
-	// Words are what texts are made of, separated by single spaces. They may
-	// be absent when no text is asked for.
-	Words []string
 	// UniquePrefixes gives each request a prefix of its own where the workload
 	// would share one. Lengths and arrivals stay exactly the same, which makes
 	// it the other half of the shared-prefix experiment.
@@ -46,15 +42,11 @@ type Stream struct {
 	groups      []float64 // cumulative share of each prefix group
 	classes     shares
 	models      shares
-	textSeed    uint64
-
-	mu       sync.Mutex
-	prefixes map[int]text // by group
 }
 
 // New checks the workload and returns its stream.
 func New(w profiles.Workload, o Options) (*Stream, error) {
-	s := &Stream{workload: w, options: o, textSeed: o.Seed ^ hash(o.Salt), prefixes: map[int]text{}}
+	s := &Stream{workload: w, options: o}
 	turns, err := s.sessions()
 	if err != nil {
 		return nil, err
