@@ -11,8 +11,10 @@ import (
 	"github.com/llmctl/llmctl/internal/units"
 )
 
-// maxLength bounds token counts of workloads.
-const maxLength = 1e9
+const (
+	maxLength   = 1e9 // of token counts
+	maxExponent = 10  // of Zipf's law, where all but one in a thousand are the first
+)
 
 // distributionParameters names the parameters of each kind, all of which must
 // be given.
@@ -21,16 +23,23 @@ var distributionParameters = map[DistributionKind][]string{
 	Uniform:   {"min", "max"},
 	Normal:    {"mean", "stddev"},
 	Lognormal: {"mean", "p99"},
+	Zipf:      {"exponent", "min", "max"},
+	Geometric: {"mean"},
 }
+
+// countKinds are the kinds that a distribution of counts can have, in the order
+// in which they are listed.
+var countKinds = []string{string(Fixed), string(Uniform), string(Normal), string(Lognormal), string(Zipf), string(Geometric), string(Empirical)}
 
 // ParseDistribution reads a distribution of token counts:
 //
-//	distribution = tokens | kind ":" parameter { "," parameter }
-//	kind         = "fixed" | "uniform" | "normal" | "lognormal"
-//	parameter    = ("mean" | "stddev" | "p99" | "min" | "max") "=" tokens
+//	distribution = tokens | kind ":" parameter { "," parameter } | "empirical:" ( file | tokens { "," tokens } )
+//	kind         = "fixed" | "uniform" | "normal" | "lognormal" | "zipf" | "geometric"
+//	parameter    = ("mean" | "stddev" | "p99" | "min" | "max" | "exponent") "=" tokens
 //
-// such as 2048, 8k, uniform:min=100,max=300, normal:mean=500,stddev=50 or
-// lognormal:mean=2048,p99=8000.
+// such as 2048, 8k, uniform:min=100,max=300, normal:mean=500,stddev=50,
+// lognormal:mean=2048,p99=8000, zipf:exponent=1.1,min=10,max=4000, geometric:mean=3
+// or empirical:lengths.txt. A file is named, not read: LoadDistribution does both.
 func ParseDistribution(s string) (Distribution, error) {
 	kind, rest, named := strings.Cut(strings.TrimSpace(s), ":")
 	if !named {
@@ -40,6 +49,10 @@ func ParseDistribution(s string) (Distribution, error) {
 		}
 		d := Distribution{Kind: Fixed, Mean: mean}
 		return d, wrapParse("distribution", s, d.Validate())
+	}
+	if DistributionKind(kind) == Empirical {
+		samples, err := parseSamples(rest)
+		return Distribution{Kind: Empirical, Samples: samples}, wrapParse("distribution", s, err)
 	}
 	parameters, err := parsePairs(rest)
 	if err != nil {
@@ -53,8 +66,7 @@ func ParseDistribution(s string) (Distribution, error) {
 func newDistribution(kind DistributionKind, parameters map[string]float64) (Distribution, error) {
 	names, ok := distributionParameters[kind]
 	if !ok {
-		known := []string{string(Fixed), string(Uniform), string(Normal), string(Lognormal)}
-		return Distribution{}, unknown("distribution", string(kind), known, "expected one of "+strings.Join(known, ", "))
+		return Distribution{}, unknown("distribution", string(kind), countKinds, "expected one of "+strings.Join(countKinds, ", "))
 	}
 	d := Distribution{Kind: kind}
 	for name, value := range parameters {
@@ -82,6 +94,8 @@ func (d *Distribution) parameter(name string) *float64 {
 		return &d.P99
 	case "min":
 		return &d.Min
+	case "exponent":
+		return &d.Exponent
 	default:
 		return &d.Max
 	}
@@ -90,22 +104,32 @@ func (d *Distribution) parameter(name string) *float64 {
 // Validate reports the first parameter that makes no sense. A lognormal
 // distribution with a given mean exists only up to a certain p99, namely
 // mean × exp(z²/2) with z = 2.3263, the 99th percentile of the standard normal.
+//
+// An empirical distribution must have its values: a file must have been read.
 func (d Distribution) Validate() error {
+	if d.Kind == Empirical {
+		return d.Samples.validate()
+	}
 	names, ok := distributionParameters[d.Kind]
 	if !ok {
 		return fmt.Errorf("distribution kind %q is not known", d.Kind)
 	}
 	for _, name := range names {
-		low := 1.0
-		if name == "stddev" {
+		low, high := 1.0, float64(maxLength)
+		switch name {
+		case "stddev":
 			low = 0
+		case "exponent":
+			low, high = 0, maxExponent
 		}
-		if v := *d.parameter(name); !(v >= low && v <= maxLength) {
-			return fmt.Errorf("%s %v is outside %v to %v tokens", name, v, low, units.Count(maxLength))
+		if v := *d.parameter(name); !(v >= low && v <= high) {
+			return fmt.Errorf("%s %v is outside %v to %v", name, v, low, units.Count(int64(high)))
 		}
 	}
 	switch {
-	case d.Kind == Uniform && d.Max < d.Min:
+	case d.Kind == Zipf && (d.Min != math.Trunc(d.Min) || d.Max != math.Trunc(d.Max)):
+		return fmt.Errorf("zipf draws whole numbers, min %v and max %v are not both", d.Min, d.Max)
+	case (d.Kind == Uniform || d.Kind == Zipf) && d.Max < d.Min:
 		return fmt.Errorf("max %v is below min %v", d.Max, d.Min)
 	case d.Kind == Lognormal && d.P99 < d.Mean:
 		return fmt.Errorf("p99 %v is below mean %v", d.P99, d.Mean)
@@ -131,8 +155,12 @@ func (d Distribution) LogParameters() (mu, sigma float64) {
 // percentile of a distribution without one.
 func (d Distribution) Largest() float64 {
 	switch d.Kind {
-	case Uniform:
+	case Uniform, Zipf:
 		return d.Max
+	case Geometric:
+		return d.Quantile(0.99)
+	case Empirical:
+		return d.Quantile(1)
 	case Normal:
 		return d.Mean + z99*d.StdDev
 	case Lognormal:
@@ -143,8 +171,11 @@ func (d Distribution) Largest() float64 {
 
 // String writes the distribution as ParseDistribution reads it.
 func (d Distribution) String() string {
-	if d.Kind == Fixed {
+	switch d.Kind {
+	case Fixed:
 		return formatNumber(d.Mean)
+	case Empirical:
+		return string(Empirical) + ":" + d.Samples.String()
 	}
 	var parts []string
 	for _, name := range distributionParameters[d.Kind] {
@@ -156,21 +187,30 @@ func (d Distribution) String() string {
 // parsePairs reads name=number pairs between commas.
 func parsePairs(s string) (map[string]float64, error) {
 	pairs := map[string]float64{}
+	err := eachPair(s, func(name, text string) (err error) {
+		pairs[name], err = units.ParseCount(text)
+		return err
+	})
+	return pairs, err
+}
+
+// eachPair reads name=value pairs between commas, each name at most once.
+func eachPair(s string, set func(name, value string) error) error {
+	var seen []string
 	for pair := range strings.SplitSeq(s, ",") {
-		name, text, ok := strings.Cut(strings.TrimSpace(pair), "=")
+		name, value, ok := strings.Cut(strings.TrimSpace(pair), "=")
 		if !ok {
-			return nil, fmt.Errorf("expected name=value, got %q", pair)
+			return fmt.Errorf("expected name=value, got %q", pair)
 		}
-		value, err := units.ParseCount(text)
-		if err != nil {
-			return nil, err
+		if slices.Contains(seen, name) {
+			return fmt.Errorf("%s is given twice", name)
 		}
-		if _, twice := pairs[name]; twice {
-			return nil, fmt.Errorf("%s is given twice", name)
+		seen = append(seen, name)
+		if err := set(name, value); err != nil {
+			return err
 		}
-		pairs[name] = value
 	}
-	return pairs, nil
+	return nil
 }
 
 // formatNumber writes a number so that it reads back as the same number.

@@ -3,11 +3,13 @@ package profiles
 import (
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // fuzzYAML feeds a parser of shown profiles: what it accepts must be written
-// and read again.
-func fuzzYAML[T any](f *testing.F, parse func([]byte) (*T, error), seeds ...any) {
+// and read again, as the same where equal says so.
+func fuzzYAML[T any](f *testing.F, parse func([]byte) (*T, error), equal bool, seeds ...any) {
 	for _, seed := range seeds {
 		f.Add(marshal(f, seed))
 	}
@@ -21,8 +23,12 @@ func fuzzYAML[T any](f *testing.F, parse func([]byte) (*T, error), seeds ...any)
 			return
 		}
 		written := marshal(t, v)
-		if _, err := parse(written); err != nil {
+		again, err := parse(written)
+		if err != nil {
 			t.Fatalf("%v\n%s", err, written)
+		}
+		if diff := cmp.Diff(v, again); diff != "" && equal {
+			t.Fatalf("%s\n%s", diff, written)
 		}
 	})
 }
@@ -32,7 +38,7 @@ func FuzzParseAccelerator(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	fuzzYAML(f, ParseAccelerator, a)
+	fuzzYAML(f, ParseAccelerator, false, a)
 }
 
 func FuzzParseEngine(f *testing.F) {
@@ -44,7 +50,7 @@ func FuzzParseEngine(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	fuzzYAML(f, ParseEngine, vllm, sglang)
+	fuzzYAML(f, ParseEngine, false, vllm, sglang)
 }
 
 func FuzzParseWorkload(f *testing.F) {
@@ -56,5 +62,8 @@ func FuzzParseWorkload(f *testing.F) {
 		}
 		seeds = append(seeds, w)
 	}
-	fuzzYAML(f, ParseWorkload, seeds...)
+	for _, text := range grammarSeeds {
+		f.Add([]byte(text))
+	}
+	fuzzYAML(f, ParseWorkload, true, seeds...)
 }

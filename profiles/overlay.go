@@ -24,18 +24,34 @@ func (s Scenario) Over(base Scenario) Scenario {
 
 // Over returns w with what it leaves unsaid taken from base. The base's shared
 // prefix belongs to the base's prompts: prompts that w describes itself share
-// nothing unless w says so.
+// nothing unless w says so. A trace has its own lengths, prefixes and turns: where
+// w names one, or describes any of these, the base's others are left out.
 func (w Workload) Over(base Workload) Workload {
-	w.Name = or(w.Name, base.Name)
-	w.Arrival = or(w.Arrival, base.Arrival)
-	if w.Input == (Distribution{}) {
-		w.Input = base.Input
-		w.Prefix = or(w.Prefix, base.Prefix)
+	own := w.Input != Distribution{} || w.Output != Distribution{} || w.Prefix != Prefix{} || w.Session != Session{}
+	if w.Trace == (Trace{}) && !own {
+		w.Trace = base.Trace
 	}
-	w.Output = or(w.Output, base.Output)
+	replayed := w.Trace == Trace{} && base.Arrival.Process == TraceArrival
+	w.Name = or(w.Name, base.Name)
+	if w.Arrival == (Arrival{}) && !replayed {
+		w.Arrival = base.Arrival
+	}
+	if w.Trace == (Trace{}) {
+		if w.Input == (Distribution{}) {
+			w.Input = base.Input
+			w.Prefix = or(w.Prefix, base.Prefix)
+		}
+		w.Output = or(w.Output, base.Output)
+		w.Session = or(w.Session, base.Session)
+	}
+	w.Cancel = or(w.Cancel, base.Cancel)
 	w.Tenants = or(w.Tenants, base.Tenants)
+	w.Tools, w.Schema = or(w.Tools, base.Tools), or(w.Schema, base.Schema)
 	if len(w.Classes) == 0 {
 		w.Classes = base.Classes
+	}
+	if len(w.Models) == 0 {
+		w.Models = base.Models
 	}
 	return w
 }

@@ -224,7 +224,7 @@ func TestParseWeightFormat(t *testing.T) {
 }
 
 func FuzzParseDistribution(f *testing.F) {
-	for _, s := range []string{"2048", "8k", "lognormal:mean=2048,p99=8000", "uniform:min=1,max=2", "normal:mean=5,stddev=1", "fixed:mean=1"} {
+	for _, s := range []string{"2048", "8k", "lognormal:mean=2048,p99=8000", "uniform:min=1,max=2", "normal:mean=5,stddev=1", "fixed:mean=1", "zipf:exponent=1.1,min=1,max=9", "geometric:mean=3", "empirical:12,400", "empirical:a.txt"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -233,7 +233,7 @@ func FuzzParseDistribution(f *testing.F) {
 			return
 		}
 		again, err := ParseDistribution(d.String())
-		if err != nil || again != d {
+		if err != nil || !cmp.Equal(again, d) {
 			t.Fatalf("%q reads as %+v, is written as %q and reads as %+v, %v", s, d, d, again, err)
 		}
 		if d.Kind == Lognormal {

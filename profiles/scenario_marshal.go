@@ -1,11 +1,6 @@
 package profiles
 
-import (
-	"encoding/json"
-	"time"
-
-	"go.yaml.in/yaml/v3"
-)
+import "go.yaml.in/yaml/v3"
 
 // MarshalYAML writes the scenario as ParseScenario reads it. What was not said
 // is left out.
@@ -49,31 +44,53 @@ func (p Parallel) yaml() mapping {
 func (w Workload) yaml() mapping {
 	out := mapping{}
 	out.text("name", w.Name)
-	arrival := mapping{}
-	arrival.text("process", string(w.Arrival.Process))
-	if w.Arrival.RatePerS > 0 {
-		arrival.text("rate", formatNumber(w.Arrival.RatePerS)+"/s")
-	}
-	arrival.number("concurrency", float64(w.Arrival.Concurrency))
-	out.nested("arrival", arrival)
+	out.nested("arrival", w.Arrival.yaml())
 	out.nested("input", w.Input.yaml())
 	out.nested("output", w.Output.yaml())
+	out.nested("prefix", w.Prefix.yaml())
 	if w.Prefix.None {
 		out.text("prefix", w.Prefix.String())
 	}
-	prefix := mapping{}
-	prefix.number("groups", float64(w.Prefix.Groups))
-	prefix.number("tokens", float64(w.Prefix.Tokens))
-	if w.Prefix.Popularity > 0 {
-		prefix.text("popularity", formatPopularity(w.Prefix.Popularity))
-	}
-	out.nested("prefix", prefix)
-	classes := mapping{}
-	for _, name := range sortedKeys(w.Classes) {
-		classes.number(name, w.Classes[name])
-	}
-	out.nested("classes", classes)
+	out.nested("session", w.Session.yaml())
+	out.nested("cancel", w.Cancel.yaml())
+	out.nested("classes", sharesYAML(w.Classes))
 	out.number("tenants", float64(w.Tenants))
+	out.nested("models", sharesYAML(w.Models))
+	out.number("tools", w.Tools)
+	out.number("json_schema", w.Schema)
+	out.nested("trace", w.Trace.yaml())
+	return out
+}
+
+func sharesYAML(shares map[string]float64) mapping {
+	out := mapping{}
+	for _, name := range sortedKeys(shares) {
+		out.number(name, shares[name])
+	}
+	return out
+}
+
+func (p Prefix) yaml() mapping {
+	out := mapping{}
+	out.number("groups", float64(p.Groups))
+	out.number("tokens", float64(p.Tokens))
+	if p.Popularity > 0 {
+		out.text("popularity", formatPopularity(p.Popularity))
+	}
+	return out
+}
+
+func (a Arrival) yaml() mapping {
+	out := mapping{}
+	out.text("process", string(a.Process))
+	for _, name := range arrivalNames {
+		switch {
+		case name == "steps" && a.Curve != nil:
+			out.value(name, a.Curve.yaml())
+		case name != "steps" && a.Said(name):
+			out.value(name, scalarNode(a.text(name)))
+		}
+	}
 	return out
 }
 
@@ -82,8 +99,12 @@ func (d Distribution) yaml() mapping {
 	if d.Kind == "" {
 		return out
 	}
-	if d.Kind == Fixed {
+	switch d.Kind {
+	case Fixed:
 		out.number("fixed", d.Mean)
+		return out
+	case Empirical:
+		out.value(string(Empirical), d.Samples.yaml())
 		return out
 	}
 	parameters := mapping{}
@@ -105,96 +126,4 @@ func (s SLO) yaml() mapping {
 	}
 	out.number("attainment", s.Attainment)
 	return out
-}
-
-// MarshalJSON writes the scenario for reports: snake_case keys with the unit in
-// the key, and nothing for what was not said.
-func (s Scenario) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		Model       string     `json:"model,omitempty"`
-		Accelerator string     `json:"accelerator,omitempty"`
-		Engine      string     `json:"engine,omitempty"`
-		Parallel    Parallel   `json:"parallel,omitzero"`
-		Workload    Workload   `json:"workload,omitzero"`
-		SLO         []SLO      `json:"slo,omitempty"`
-		Price       *jsonPrice `json:"price,omitempty"`
-		Experiment  string     `json:"experiment,omitempty"`
-	}{s.Model, s.Accelerator, s.Engine, s.Parallel, s.Workload, s.SLO, newJSONPrice(s.Price), s.Experiment})
-}
-
-type jsonPrice struct {
-	USDPerAcceleratorHour float64 `json:"usd_per_accelerator_hour"`
-}
-
-func newJSONPrice(p Price) *jsonPrice {
-	if p.USDPerAcceleratorHour == 0 {
-		return nil
-	}
-	return &jsonPrice{p.USDPerAcceleratorHour}
-}
-
-// IsZero reports a workload of which nothing was said.
-func (w Workload) IsZero() bool {
-	return w.Name == "" && w.Arrival == Arrival{} && w.Input == Distribution{} && w.Output == Distribution{} &&
-		w.Prefix == Prefix{} && w.Session == Session{} && w.Cancel == Cancel{} && w.Tenants == 0 && len(w.Classes) == 0 &&
-		len(w.Models) == 0 && w.Tools == 0 && w.Schema == 0 && w.Trace == Trace{}
-}
-
-// MarshalJSON writes the degrees that were said.
-func (p Parallel) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		Tensor   int `json:"tensor,omitempty"`
-		Pipeline int `json:"pipeline,omitempty"`
-		Expert   int `json:"expert,omitempty"`
-		Data     int `json:"data,omitempty"`
-	}(p))
-}
-
-// MarshalJSON writes the workload with units in the keys.
-func (w Workload) MarshalJSON() ([]byte, error) {
-	type arrival struct {
-		Process     ArrivalProcess `json:"process,omitempty"`
-		RatePerS    float64        `json:"rate_per_s,omitempty"`
-		Concurrency int            `json:"concurrency,omitempty"`
-	}
-	type prefix struct {
-		Groups     int     `json:"groups"`
-		Tokens     int     `json:"tokens"`
-		Popularity float64 `json:"zipf_exponent,omitempty"`
-	}
-	var shared *prefix // absent when nobody said whether prompts share anything
-	if p := w.Prefix; p != (Prefix{}) {
-		shared = &prefix{p.Groups, p.Tokens, p.Popularity}
-	}
-	return json.Marshal(struct {
-		Name    string             `json:"name,omitempty"`
-		Arrival arrival            `json:"arrival,omitzero"`
-		Input   Distribution       `json:"input_tokens,omitzero"`
-		Output  Distribution       `json:"output_tokens,omitzero"`
-		Prefix  *prefix            `json:"prefix,omitempty"`
-		Tenants int                `json:"tenants,omitempty"`
-		Classes map[string]float64 `json:"classes,omitempty"`
-	}{w.Name, arrival{w.Arrival.Process, w.Arrival.RatePerS, w.Arrival.Concurrency}, w.Input, w.Output, shared, w.Tenants, w.Classes})
-}
-
-// MarshalJSON writes the kind and its parameters.
-func (d Distribution) MarshalJSON() ([]byte, error) {
-	out := map[string]any{"kind": d.Kind}
-	for _, name := range distributionParameters[d.Kind] {
-		out[name] = *d.parameter(name)
-	}
-	return json.Marshal(out)
-}
-
-// MarshalJSON writes the bounds in seconds and the attainment that applies.
-func (s SLO) MarshalJSON() ([]byte, error) {
-	seconds := func(d time.Duration) float64 { return d.Seconds() }
-	return json.Marshal(struct {
-		Class      string  `json:"class,omitempty"`
-		TTFT       float64 `json:"ttft_s,omitempty"`
-		TPOT       float64 `json:"tpot_s,omitempty"`
-		E2E        float64 `json:"e2e_s,omitempty"`
-		TTFO       float64 `json:"ttfo_s,omitempty"`
-		Attainment float64 `json:"attainment"`
-	}{s.Class, seconds(s.TTFT), seconds(s.TPOT), seconds(s.E2E), seconds(s.TTFO), s.Target()})
 }

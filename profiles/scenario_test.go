@@ -2,7 +2,6 @@ package profiles
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,6 +23,8 @@ workload:
   input:   { lognormal: { mean: 1500, p99: 8000 } }
   output:  { lognormal: { mean: 256, p99: 1k } }
   prefix:  { groups: 8, tokens: 750, popularity: zipf(1.1) }
+  session: { turns: { geometric: { mean: 3 } }, think: { exponential: { mean: 8s } } }
+  cancel:  { fraction: 0.02, after: 2s }
   classes: { interactive: 0.9, batch: 0.1 }
   tenants: 20
 slo: { ttft: 500ms, tpot: 50ms, attainment: 0.99 }
@@ -48,6 +49,8 @@ func TestParseScenario(t *testing.T) {
 			Name: "custom", Arrival: Arrival{Process: Poisson, RatePerS: 200},
 			Input: Distribution{Kind: Lognormal, Mean: 1500, P99: 8000}, Output: Distribution{Kind: Lognormal, Mean: 256, P99: 1000},
 			Prefix:  Prefix{Groups: 8, Tokens: 750, Popularity: 1.1},
+			Session: Session{Turns: Distribution{Kind: Geometric, Mean: 3}, Think: Delay{Kind: Exponential, Mean: 8 * time.Second}},
+			Cancel:  Cancel{Fraction: 0.02, After: Delay{Kind: Fixed, Mean: 2 * time.Second}},
 			Tenants: 20, Classes: map[string]float64{"interactive": 0.9, "batch": 0.1},
 		},
 		SLO:        []SLO{{TTFT: 500 * time.Millisecond, TPOT: 50 * time.Millisecond, Attainment: 0.99}},
@@ -95,14 +98,13 @@ func TestScenarioErrors(t *testing.T) {
 	for _, tc := range []struct{ name, text, want string }{
 		{"unknown key", "model: a\nacelerator: b\n", `line 2: unknown key "acelerator", did you mean "accelerator"?`},
 		{"far key", "quux: 1\n", `line 1: unknown key "quux", expected one of model, accelerator`},
-		{"a key of a later version", "workload:\n  session: { turns: 3 }\n", `line 2: unknown key "session", expected one of name, arrival`},
 		{"nested unknown", "parallel:\n  tensr: 2\n", `line 2: unknown key "tensr", did you mean "tensor"?`},
 		{"twice", "model: a\nmodel: b\n", "twice"},
 		{"a list", "- model\n", "line 1: a scenario: expected keys and values, got a list"},
 		{"two documents", "model: a\n---\nmodel: b\n", "expected one document"},
 		{"rate", "workload:\n  arrival: { rate: -1/s }\n", "rate -1/s is outside"},
 		{"rate unit", "workload:\n  arrival: { rate: 5/fortnight }\n", "unknown time unit"},
-		{"closed with a rate", "workload:\n  arrival: { process: closed, rate: 5/s }\n", "a closed process has a concurrency"},
+		{"closed with a rate", "workload:\n  arrival: { process: closed, rate: 5/s }\n", "line 2: arrival: a closed process has no rate, expected concurrency, ramp"},
 		{"process", "workload:\n  arrival: { process: poison }\n", `did you mean "poisson"?`},
 		{"distribution", "workload:\n  input: { lognormal: { mean: 10 } }\n", "line 2: input: lognormal needs mean and p99"},
 		{"two distributions", "workload:\n  input: { fixed: 1, uniform: 2 }\n", "expected tokens, or one distribution"},
@@ -196,7 +198,8 @@ func TestScenarioJSON(t *testing.T) {
 	}
 	want := `{"model":"llama-3.1-8b","accelerator":"h100-sxm-80gb","engine":"vllm@0.19","parallel":{"tensor":2,"pipeline":1},` +
 		`"workload":{"name":"custom","arrival":{"process":"poisson","rate_per_s":200},"input_tokens":{"kind":"lognormal","mean":1500,"p99":8000},` +
-		`"output_tokens":{"kind":"lognormal","mean":256,"p99":1000},"prefix":{"groups":8,"tokens":750,"zipf_exponent":1.1},"tenants":20,` +
+		`"output_tokens":{"kind":"lognormal","mean":256,"p99":1000},"prefix":{"groups":8,"tokens":750,"zipf_exponent":1.1},"turns":{"kind":"geometric","mean":3},"think_s":{"kind":"exponential","mean":8},` +
+		`"cancel":{"fraction":0.02,"after_s":{"kind":"fixed","mean":2}},"tenants":20,` +
 		`"classes":{"batch":0.1,"interactive":0.9}},"slo":[{"ttft_s":0.5,"tpot_s":0.05,"attainment":0.99}],"price":{"usd_per_accelerator_hour":2.5},"experiment":"shared-prefix"}`
 	if diff := cmp.Diff(want, string(data)); diff != "" {
 		t.Error(diff)
@@ -223,51 +226,14 @@ func TestScenariosReadBack(t *testing.T) {
 	})
 }
 
-func drawScenario(t *rapid.T) Scenario {
-	text := rapid.SampledFrom([]string{"", "llama-3.1-8b", "org/Name-1", "no", "1.0", "a: b"})
-	tokens := rapid.Float64Range(1, 1e6)
-	distribution := rapid.Custom(func(t *rapid.T) Distribution {
-		mean := tokens.Draw(t, "mean")
-		switch rapid.IntRange(0, 3).Draw(t, "kind") {
-		case 0:
-			return Distribution{Kind: Fixed, Mean: mean}
-		case 1:
-			return Distribution{Kind: Uniform, Min: mean, Max: mean * rapid.Float64Range(1, 10).Draw(t, "width")}
-		case 2:
-			return Distribution{Kind: Normal, Mean: mean, StdDev: rapid.Float64Range(0, 1e5).Draw(t, "deviation")}
-		}
-		return Distribution{Kind: Lognormal, Mean: mean, P99: mean * rapid.Float64Range(1, 10).Draw(t, "tail")}
-	})
-	s := Scenario{Model: text.Draw(t, "model"), Accelerator: text.Draw(t, "accelerator"), Engine: text.Draw(t, "engine")}
-	s.Parallel.Tensor = rapid.IntRange(0, 8).Draw(t, "tensor")
-	if rapid.Bool().Draw(t, "workload") {
-		s.Workload = Workload{Name: rapid.SampledFrom([]string{"custom", "mine"}).Draw(t, "name"),
-			Input: distribution.Draw(t, "input"), Output: distribution.Draw(t, "output"), Tenants: rapid.IntRange(0, 50).Draw(t, "tenants")}
-		if rapid.Bool().Draw(t, "closed") {
-			s.Workload.Arrival = Arrival{Process: Closed, Concurrency: rapid.IntRange(1, 100).Draw(t, "concurrency")}
-		} else {
-			s.Workload.Arrival = Arrival{Process: Constant, RatePerS: rapid.Float64Range(0, 1e4).Draw(t, "rate")}
-		}
-		if rapid.Bool().Draw(t, "prefix") {
-			s.Workload.Prefix = Prefix{Groups: rapid.IntRange(1, 99).Draw(t, "groups"), Tokens: rapid.IntRange(1, 9999).Draw(t, "shared"),
-				Popularity: rapid.Float64Range(0, 3).Draw(t, "popularity")}
-		}
-	}
-	for i := range rapid.IntRange(0, 2).Draw(t, "objectives") {
-		s.SLO = append(s.SLO, SLO{Class: fmt.Sprintf("class-%d", i), TTFT: time.Duration(rapid.Int64Range(1, int64(time.Hour)).Draw(t, "ttft")),
-			Attainment: rapid.Float64Range(0.5, 1).Draw(t, "attainment")})
-	}
-	if rapid.Bool().Draw(t, "price") {
-		s.Price.USDPerAcceleratorHour = rapid.Float64Range(0.01, 100).Draw(t, "usd")
-	}
-	return s
-}
-
 func FuzzParseScenario(f *testing.F) {
 	f.Add([]byte(fullScenario))
 	f.Add([]byte("workload: chat\nslo: [{ttft: 1s}, {class: b, e2e: 1m}]\n"))
 	f.Add([]byte("a: &x [*x]\n"))
 	f.Add([]byte("workload: {input: &d {fixed: 3}, output: *d}\n"))
+	for _, text := range grammarSeeds {
+		f.Add([]byte("workload:\n  " + strings.ReplaceAll(text, "\n", "\n  ")))
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s, err := ParseScenario(data)
 		if err != nil {

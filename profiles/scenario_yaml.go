@@ -2,21 +2,26 @@ package profiles
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/llmctl/llmctl/internal/units"
 	"github.com/llmctl/llmctl/internal/userfile"
 )
 
-// LoadScenario reads a scenario file.
+// LoadScenario reads a scenario file and the files of lengths that it names,
+// whose paths are relative to it. A trace's path becomes one that is relative to
+// the working directory.
 func LoadScenario(path string) (*Scenario, error) {
 	data, err := userfile.Read(path, userfile.YAMLLimit)
 	if err != nil {
 		return nil, fmt.Errorf("reading scenario: %w", err)
 	}
 	s, err := ParseScenario(data)
+	if err == nil {
+		err = s.Workload.load(filepath.Dir(path))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("reading scenario %s: %w", path, err)
 	}
@@ -25,7 +30,8 @@ func LoadScenario(path string) (*Scenario, error) {
 
 // ParseScenario reads a scenario in YAML. Every key must be known; an error
 // names the line and the nearest known key. Values are checked one by one, but
-// names of models, accelerators and engines are not looked up.
+// names of models, accelerators and engines are not looked up, and files are not
+// read.
 func ParseScenario(data []byte) (*Scenario, error) {
 	node, err := parseYAML(data)
 	if err != nil {
@@ -136,42 +142,6 @@ func parseClass(s string) (string, error) {
 		return "", fmt.Errorf("class %q is not a name of letters, digits, - and _", s)
 	}
 	return s, nil
-}
-
-func (d *Distribution) readYAML(node *yaml.Node) (err error) {
-	if node.Kind == yaml.ScalarNode {
-		return into(d, ParseDistribution)(node)
-	}
-	if node.Kind != yaml.MappingNode || len(node.Content) != 2 {
-		return fmt.Errorf("expected tokens, or one distribution like { lognormal: { mean: 1500, p99: 8000 } }, got %s", nodeText(node))
-	}
-	kind, value := DistributionKind(node.Content[0].Value), follow(node.Content[1])
-	parameters := map[string]float64{}
-	if value.Kind == yaml.ScalarNode && kind == Fixed {
-		text, err := scalar(value)
-		if err != nil {
-			return err
-		}
-		if parameters["mean"], err = units.ParseCount(text); err != nil {
-			return err
-		}
-	} else {
-		var keys []key
-		for _, name := range []string{"mean", "stddev", "p99", "min", "max"} {
-			keys = append(keys, key{name, func(n *yaml.Node) (err error) {
-				text, err := scalar(n)
-				if err == nil {
-					parameters[name], err = units.ParseCount(text)
-				}
-				return err
-			}})
-		}
-		if err := readMapping(value, string(kind), keys...); err != nil {
-			return err
-		}
-	}
-	*d, err = newDistribution(kind, parameters)
-	return err
 }
 
 func (p *Prefix) readYAML(node *yaml.Node) error {

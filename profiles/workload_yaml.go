@@ -1,17 +1,15 @@
 package profiles
 
 import (
+	"errors"
 	"fmt"
 	"math"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
-
-	"github.com/llmctl/llmctl/internal/units"
 )
 
 // ParseWorkload reads a workload in YAML, as it stands under `workload:` in a
-// scenario.
+// scenario. Files that it names are not read; LoadWorkload does that.
 func ParseWorkload(data []byte) (*Workload, error) {
 	node, err := parseYAML(data)
 	if err != nil {
@@ -48,8 +46,14 @@ func (w *Workload) readYAML(node *yaml.Node) error {
 		key{"input", w.Input.readYAML},
 		key{"output", w.Output.readYAML},
 		key{"prefix", w.Prefix.readYAML},
-		key{"classes", func(n *yaml.Node) (err error) { w.Classes, err = readClasses(n); return err }},
+		key{"session", w.Session.readYAML},
+		key{"cancel", w.Cancel.readYAML},
+		key{"classes", func(n *yaml.Node) (err error) { w.Classes, err = readShares(n, "classes", parseClass); return err }},
 		key{"tenants", into(&w.Tenants, whole)},
+		key{"models", func(n *yaml.Node) (err error) { w.Models, err = readShares(n, "models", parseModelName); return err }},
+		key{"tools", into(&w.Tools, number)},
+		key{"json_schema", into(&w.Schema, number)},
+		key{"trace", w.Trace.readYAML},
 	)
 	if err != nil {
 		return err
@@ -57,24 +61,61 @@ func (w *Workload) readYAML(node *yaml.Node) error {
 	if w.Name == "" {
 		w.Name = "custom"
 	}
-	return w.Validate()
+	return atPart(node, w.check())
+}
+
+// partError is an error about one key of a workload.
+type partError struct {
+	part string
+	err  error
+}
+
+func (e *partError) Error() string { return e.part + ": " + e.err.Error() }
+func (e *partError) Unwrap() error { return e.err }
+
+// atPart adds the line of the key that an error is about.
+func atPart(node *yaml.Node, err error) error {
+	var part *partError
+	if !errors.As(err, &part) {
+		return err
+	}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		if node.Content[i].Value == part.part {
+			return at(node.Content[i], err)
+		}
+	}
+	return err
 }
 
 // readYAML reads an arrival process. With a rate and no process it is Poisson,
-// with a concurrency it is closed.
+// with a concurrency it is closed, with a count users.
 func (a *Arrival) readYAML(node *yaml.Node) error {
-	err := readMapping(node, "arrival",
-		key{"process", into(&a.Process, parseProcess)},
-		key{"rate", into(&a.RatePerS, units.ParseRate)},
-		key{"concurrency", into(&a.Concurrency, whole)},
-	)
-	if err != nil {
+	if node.Kind == yaml.ScalarNode {
+		return into(a, ParseArrival)(node)
+	}
+	keys := []key{{"process", into(&a.Process, parseProcess)}}
+	for _, name := range arrivalNames {
+		if name == "steps" {
+			keys = append(keys, key{name, func(n *yaml.Node) (err error) { a.Curve, err = readCurve(n); return err }})
+			continue
+		}
+		keys = append(keys, key{name, func(n *yaml.Node) error {
+			text, err := scalar(n)
+			if err != nil {
+				return err
+			}
+			return a.set(name, text)
+		}})
+	}
+	if err := readMapping(node, "arrival", keys...); err != nil {
 		return err
 	}
 	if a.Process == "" {
 		switch {
 		case a.Concurrency > 0:
 			a.Process = Closed
+		case a.Count > 0:
+			a.Process = Users
 		case a.RatePerS > 0:
 			a.Process = Poisson
 		}
@@ -82,81 +123,144 @@ func (a *Arrival) readYAML(node *yaml.Node) error {
 	return a.Validate()
 }
 
-func parseProcess(s string) (ArrivalProcess, error) {
-	switch p := ArrivalProcess(s); p {
-	case Constant, Poisson, Closed:
-		return p, nil
+// Validate reports the first part of a workload that makes no sense or that
+// contradicts another. Input and output may be left out, which means "not said".
+func (w Workload) Validate() error {
+	if err := w.check(); err != nil {
+		return err
 	}
-	known := []string{string(Constant), string(Poisson), string(Closed)}
-	return "", unknown("arrival process", s, known, "expected one of "+strings.Join(known, ", "))
-}
-
-// Validate reports the first value of an arrival process that makes no sense.
-// The zero Arrival means "not said".
-func (a Arrival) Validate() error {
-	switch {
-	case math.IsNaN(a.RatePerS) || a.RatePerS < 0 || a.RatePerS > 1e7:
-		return fmt.Errorf("rate %v/s is outside 0 to 10,000,000/s", a.RatePerS)
-	case a.Concurrency < 0 || a.Concurrency > 10_000_000:
-		return fmt.Errorf("concurrency %d is outside 0 to 10,000,000", a.Concurrency)
-	case a.Process == Closed && a.RatePerS > 0:
-		return fmt.Errorf("a closed process has a concurrency, not a rate")
-	case a.Process != Closed && a.Concurrency > 0:
-		return fmt.Errorf("a %s process has a rate, not a concurrency", a.Process)
+	for _, d := range []struct {
+		part string
+		Distribution
+	}{{"input", w.Input}, {"output", w.Output}, {"session", w.Session.Turns}} {
+		if d.Distribution == (Distribution{}) {
+			continue
+		}
+		if err := d.Validate(); err != nil {
+			return &partError{d.part, err}
+		}
 	}
 	return nil
 }
 
-func readClasses(node *yaml.Node) (map[string]float64, error) {
-	if node.Kind != yaml.MappingNode {
-		return nil, fmt.Errorf("expected classes and shares, got %s", nodeText(node))
-	}
-	classes := map[string]float64{}
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		name, err := parseClass(node.Content[i].Value)
-		if err != nil {
-			return nil, at(node.Content[i], err)
+// check is Validate where files need not have been read yet.
+func (w Workload) check() error {
+	for _, c := range []struct {
+		part  string
+		check func() error
+	}{
+		{"input", w.Input.checkSaid},
+		{"output", w.Output.checkSaid},
+		{"prefix", w.Prefix.Validate},
+		{"arrival", w.Arrival.Validate},
+		{"session", w.Session.check},
+		{"cancel", w.Cancel.Validate},
+		{"classes", func() error { return checkShares(w.Classes, parseClass) }},
+		{"models", func() error { return checkShares(w.Models, parseModelName) }},
+		{"tools", func() error { return checkShare(w.Tools) }},
+		{"json_schema", func() error { return checkShare(w.Schema) }},
+		{"trace", w.Trace.Validate},
+	} {
+		if err := c.check(); err != nil {
+			return &partError{c.part, err}
 		}
-		var share float64
-		if err := into(&share, number)(follow(node.Content[i+1])); err != nil {
-			return nil, at(node.Content[i+1], err)
-		}
-		classes[name] = share
-	}
-	return classes, nil
-}
-
-// Validate reports the first part of a workload that makes no sense. Input and
-// output may be left out, which means "not said".
-func (w Workload) Validate() error {
-	if w.Input.Kind != "" {
-		if err := w.Input.Validate(); err != nil {
-			return fmt.Errorf("input: %w", err)
-		}
-	}
-	if w.Output.Kind != "" {
-		if err := w.Output.Validate(); err != nil {
-			return fmt.Errorf("output: %w", err)
-		}
-	}
-	if err := w.Prefix.Validate(); err != nil {
-		return fmt.Errorf("prefix: %w", err)
-	}
-	if err := w.Arrival.Validate(); err != nil {
-		return fmt.Errorf("arrival: %w", err)
 	}
 	if w.Tenants < 0 || w.Tenants > 10_000_000 {
 		return fmt.Errorf("tenants %d is outside 0 to 10,000,000", w.Tenants)
 	}
-	sum := 0.0
-	for name, share := range w.Classes {
-		if !(share > 0 && share <= 1) {
-			return fmt.Errorf("share %v of class %s is outside 0 to 1", share, name)
-		}
-		sum += share
+	return w.contradiction()
+}
+
+// contradiction reports two parts of which one would have no effect.
+func (w Workload) contradiction() error {
+	process := w.Arrival.Process
+	switch {
+	case process == TraceArrival && w.Trace == Trace{}:
+		return &partError{"arrival", errors.New("a trace process needs a trace, whose times it replays")}
+	case w.Session.Think != Delay{} && w.Session.Single() && process != Users && process != "" && w.Trace == Trace{}:
+		return &partError{"session", errors.New("think has no effect: sessions have one request; say turns, or let users send")}
 	}
-	if len(w.Classes) > 0 && math.Abs(sum-1) > 1e-6 {
-		return fmt.Errorf("the shares of the classes add up to %v, not 1", sum)
+	if w.Trace == (Trace{}) {
+		return nil
+	}
+	for _, own := range []struct {
+		part string
+		said bool
+	}{
+		{"input", w.Input != Distribution{}},
+		{"output", w.Output != Distribution{}},
+		{"prefix", w.Prefix != Prefix{}},
+		{"session", w.Session.Turns != Distribution{} || w.Session.Think != Delay{} && process != Users},
+	} {
+		if own.said {
+			return &partError{own.part, errors.New("the requests of a trace have their own; leave it out")}
+		}
 	}
 	return nil
+}
+
+// checkSaid is check for a part that may be left out.
+func (d Distribution) checkSaid() error {
+	if d == (Distribution{}) {
+		return nil
+	}
+	return d.check()
+}
+
+// check is Validate where a file need not have been read yet.
+func (d Distribution) check() error {
+	if d.Kind == Empirical && d.Samples != nil && d.Samples.File != "" && len(d.Samples.Values) == 0 {
+		return checkPath(d.Samples.File)
+	}
+	return d.Validate()
+}
+
+func (d *Distribution) readYAML(node *yaml.Node) (err error) {
+	if node.Kind == yaml.ScalarNode {
+		return into(d, ParseDistribution)(node)
+	}
+	name, value, err := onlyPair(node, "tokens, or one distribution like { lognormal: { mean: 1500, p99: 8000 } }")
+	if err != nil {
+		return err
+	}
+	switch {
+	case name == Empirical:
+		d.Kind = Empirical
+		d.Samples, err = readSamples(value)
+		return err
+	case name == Fixed && value.Kind == yaml.ScalarNode:
+		text, err := scalar(value)
+		if err != nil {
+			return err
+		}
+		mean, err := number(text)
+		if err != nil {
+			return err
+		}
+		*d = Distribution{Kind: Fixed, Mean: mean}
+		return d.Validate()
+	}
+	parameters := map[string]float64{}
+	var keys []key
+	for _, name := range []string{"mean", "stddev", "p99", "min", "max", "exponent"} {
+		keys = append(keys, key{name, func(n *yaml.Node) (err error) {
+			v := math.NaN()
+			err = into(&v, number)(n)
+			parameters[name] = v
+			return err
+		}})
+	}
+	if err := readMapping(value, string(name), keys...); err != nil {
+		return err
+	}
+	*d, err = newDistribution(name, parameters)
+	return err
+}
+
+// onlyPair reads a mapping of one kind of distribution to its parameters.
+func onlyPair(node *yaml.Node, expected string) (DistributionKind, *yaml.Node, error) {
+	if node.Kind != yaml.MappingNode || len(node.Content) != 2 {
+		return "", nil, fmt.Errorf("expected %s, got %s", expected, nodeText(node))
+	}
+	return DistributionKind(node.Content[0].Value), follow(node.Content[1]), nil
 }

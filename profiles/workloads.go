@@ -2,6 +2,7 @@ package profiles
 
 import (
 	"fmt"
+	"path/filepath"
 	"sync"
 
 	"go.yaml.in/yaml/v3"
@@ -51,10 +52,30 @@ func LoadWorkload(ref string) (*Workload, error) {
 		return nil, fmt.Errorf("reading workload: %w", err)
 	}
 	w, err := ParseWorkload(data)
+	if err == nil {
+		err = w.load(filepath.Dir(ref))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("reading workload %s: %w", ref, err)
 	}
 	return w, nil
+}
+
+// load reads the files that a workload names, relative to dir, and makes the
+// path of its trace one that is relative to the working directory.
+func (w *Workload) load(dir string) error {
+	for _, d := range []struct {
+		part string
+		*Distribution
+	}{{"input", &w.Input}, {"output", &w.Output}, {"turns", &w.Session.Turns}} {
+		if err := d.load(dir); err != nil {
+			return fmt.Errorf("%s: %w", d.part, err)
+		}
+	}
+	if w.Trace.File != "" {
+		w.Trace.File = within(dir, w.Trace.File)
+	}
+	return w.Session.check()
 }
 
 // LoadWorkloadProfile returns a built-in workload with its title, objective and

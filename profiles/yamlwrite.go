@@ -34,6 +34,13 @@ func (m *mapping) nested(key string, value mapping) {
 	}
 }
 
+// value adds a node unless it is nil.
+func (m *mapping) value(key string, node *yaml.Node) {
+	if node != nil {
+		*m = append(*m, pair{key, node})
+	}
+}
+
 func (m mapping) node() *yaml.Node {
 	node := &yaml.Node{Kind: yaml.MappingNode}
 	for _, p := range m {

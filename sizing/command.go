@@ -10,8 +10,8 @@ import (
 )
 
 // Args are the words of the `llmctl size` command line that asks for the
-// request, what was not said left out. The classes and tenants of a workload,
-// which a plan does not tell apart, are no part of it.
+// request, what was not said left out. What a plan does not tell apart, such as
+// the classes and tenants of a workload, is no part of it.
 func (r Request) Args() []string {
 	args := []string{"llmctl", "size"}
 	text := func(flag, value string) {
@@ -38,8 +38,7 @@ func (r Request) Args() []string {
 	count("--ep", sc.Parallel.Expert)
 	count("--dp", sc.Parallel.Data)
 	args = append(args, workloadArgs(sc.Workload)...)
-	number("--rps", sc.Workload.Arrival.RatePerS)
-	count("--concurrency", sc.Workload.Arrival.Concurrency)
+	args = append(args, arrivalArgs(sc.Workload.Arrival)...)
 	for _, slo := range sc.SLO {
 		text("--slo", slo.String())
 	}
@@ -88,7 +87,36 @@ func workloadArgs(w profiles.Workload) []string {
 	if w.Prefix != (profiles.Prefix{}) && w.Prefix != base.Prefix {
 		args = append(args, "--prefix", w.Prefix.String())
 	}
+	if w.Session.Turns.Kind != "" && w.Session.Turns != base.Session.Turns {
+		args = append(args, "--turns", w.Session.Turns.String())
+	}
+	if w.Session.Think.Kind != "" && w.Session.Think != base.Session.Think {
+		args = append(args, "--think", w.Session.Think.String())
+	}
+	if w.Trace.File != "" {
+		args = append(args, "--trace", w.Trace.File)
+	}
+	if w.Trace.Format != "" {
+		args = append(args, "--trace-format", w.Trace.Format)
+	}
 	return args
+}
+
+// arrivalArgs says a load as the flag of its kind, or as --arrival where that says
+// more. A ramp of clients is no part of a plan.
+func arrivalArgs(a profiles.Arrival) []string {
+	a.RampUp = 0
+	switch a {
+	case profiles.Arrival{Process: a.Process}:
+		return nil
+	case profiles.Arrival{Process: a.Process, RatePerS: a.RatePerS}:
+		return []string{"--rps", strconv.FormatFloat(a.RatePerS, 'f', -1, 64)}
+	case profiles.Arrival{Process: a.Process, Concurrency: a.Concurrency}:
+		return []string{"--concurrency", strconv.Itoa(a.Concurrency)}
+	case profiles.Arrival{Process: a.Process, Count: a.Count}:
+		return []string{"--users", strconv.Itoa(a.Count)}
+	}
+	return []string{"--arrival", a.String()}
 }
 
 // sizeText writes an amount of memory as one would: in the largest unit in which it

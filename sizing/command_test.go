@@ -14,6 +14,13 @@ import (
 // plan does not depend on.
 var unspoken = []string{
 	"Today", "Calibration", "Scenario.Experiment", "Scenario.Workload.Name", "Scenario.Workload.Tenants", "Scenario.Workload.Classes", "Scenario.Workload.Arrival.Process",
+	"Scenario.Workload.Arrival.RampUp", "Scenario.Workload.Cancel", "Scenario.Workload.Models", "Scenario.Workload.Tools", "Scenario.Workload.Schema",
+	"Recorded", // the trace's
+}
+
+// wholes are structs that one flag says.
+var wholes = []reflect.Type{
+	reflect.TypeFor[profiles.Distribution](), reflect.TypeFor[profiles.LoadProfile](), reflect.TypeFor[profiles.Prefix](), reflect.TypeFor[profiles.Delay](), reflect.TypeFor[profiles.Cancel](),
 }
 
 // leaves calls f with each settable field below a struct and its path.
@@ -21,7 +28,10 @@ func leaves(v reflect.Value, path string, f func(path string, field reflect.Valu
 	for i := range v.NumField() {
 		name := strings.TrimPrefix(path+"."+v.Type().Field(i).Name, ".")
 		field := v.Field(i)
-		whole := field.Type() == reflect.TypeFor[profiles.Distribution]() || field.Type() == reflect.TypeFor[profiles.LoadProfile]() || field.Type() == reflect.TypeFor[profiles.Prefix]()
+		if !v.Type().Field(i).IsExported() {
+			continue
+		}
+		whole := slices.Contains(wholes, field.Type())
 		if field.Kind() == reflect.Struct && !whole && field.Type().PkgPath() != "time" {
 			leaves(field, name, f)
 			continue
@@ -45,6 +55,10 @@ func TestArgsCoverTheRequest(t *testing.T) {
 			field.Set(reflect.ValueOf(profiles.Distribution{Kind: profiles.Fixed, Mean: 7}))
 		case profiles.Prefix:
 			field.Set(reflect.ValueOf(profiles.Prefix{Groups: 2, Tokens: 64}))
+		case profiles.Delay:
+			field.Set(reflect.ValueOf(profiles.Delay{Kind: profiles.Fixed, Mean: 7}))
+		case *profiles.Curve:
+			field.Set(reflect.ValueOf(&profiles.Curve{Steps: []profiles.Step{{RatePerS: 7}}}))
 		case profiles.LoadProfile:
 			field.Set(reflect.ValueOf(profiles.LoadProfile{Name: "given", Hours: []float64{1, 0.5}}))
 		case []profiles.SLO:

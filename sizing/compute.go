@@ -13,6 +13,7 @@ import (
 // its value; a request that is well formed but can not be met gives a plan that
 // is not feasible, with reasons.
 func Compute(r Request) (*Plan, error) {
+	r.samples = &samples{}
 	s, err := resolve(r)
 	if err != nil {
 		return nil, err
@@ -30,6 +31,7 @@ func Compute(r Request) (*Plan, error) {
 	s.warnOfWindow()
 	s.inputs.InputTokens, s.inputs.OutputTokens, s.inputs.PrefixHitRate = tidy(m.input), tidy(m.output), tidy(m.hitRate())
 	s.warnOfLongPrefix(m)
+	s.warnOfSessions(m)
 	p.Model = s.modelFacts()
 	p.Reasons = s.memoryReasons(p.Memory, l, m)
 	if share := beyond(s.workload, float64(s.inputs.MaxModelLen)); len(p.Reasons) == 0 && !s.lenGiven && share > mostBeyond {
@@ -45,6 +47,10 @@ func Compute(r Request) (*Plan, error) {
 	p.Inputs = s.inputs
 	p.Derivation = derive(s, p, l, m)
 	s.addWarnings(p, r)
+	if p.Performance != nil {
+		s.warnOfUsers(p.Performance)
+		s.warnOfIdleSessions(p, l, m)
+	}
 	p.Assumptions = append(p.Assumptions, s.assumptions...)
 	p.Warnings = append(p.Warnings, s.warnings...)
 	p.Memory.state()
@@ -97,7 +103,7 @@ func (s *situation) fitLength(m *Memory, l layout) {
 // warmMix reads the workload with the share of its prefixes that requests find in
 // the cache.
 func (s *situation) warmMix(m Memory, l layout) mix {
-	return newMix(s.workload, s.inputs.BlockSize, s.resident(m, l), s.inputs.MaxModelLen)
+	return s.mix(s.resident(m, l), s.inputs.MaxModelLen)
 }
 
 // resident is that share.
@@ -118,9 +124,9 @@ func (s *situation) resident(m Memory, l layout) float64 {
 func mixSequences(m Memory, l layout, x mix) float64 {
 	blocks := float64(m.KVCacheBlocks)
 	own := l.average(x.context())
-	if x.cached > 0 {
-		blocks -= min(idleBlocks*blocks, float64(x.groups)*l.prefix(x.cached))
-		own -= l.shared(x.cached, x.context())
+	if x.common > 0 {
+		blocks -= min(idleBlocks*blocks, float64(x.groups)*l.prefix(x.common))
+		own -= l.shared(x.common, x.context())
 	}
 	return blocks / max(1, own)
 }

@@ -124,6 +124,10 @@ func (d *derivations) capacity(s *situation, p *Plan, l layout, m mix) {
 	d.add("KV tokens", formula, text, float64(mem.KVCacheTokens), "tokens", "as the engine logs them")
 	d.add("longest requests at once", "blocks ÷ blocks of one request of max_model_len"+dataFormula(in), blocks+" ÷ "+request+ranks,
 		mem.MaxConcurrency, "requests", "as the engine logs them")
+	if s.sampled != nil {
+		d.note("requests per session", "mean over sessions", "sampled from the workload, or as recorded", s.sampled.turns, "requests", "workload: session, trace")
+		d.note("cached prompt tokens", "what the session said before, and shared prefixes that stay cached, in whole blocks", "mean over the sampled requests", m.cached, "tokens", "workload: session, prefix")
+	}
 	d.add("prefix hit rate", "mean shared prompt tokens in whole blocks that stay cached ÷ mean prompt tokens",
 		figure(m.cached)+" ÷ "+figure(m.input), m.hitRate(), "", "workload: prefix")
 	d.add("mean context", "E[input] + E[output²] ÷ (2 × E[output])",
@@ -132,9 +136,9 @@ func (d *derivations) capacity(s *situation, p *Plan, l layout, m mix) {
 	d.add("blocks of an average sequence", "sum over groups of min(context, window), or half a chunk beyond the first, ÷ tokens per block + half a block, and the blocks of states",
 		blockTerms(l, m.context(), " + 0.5"), l.average(m.context()), "blocks", "the block that is being filled is half full on average")
 	text = fmt.Sprintf("%s ÷ max(1, %s)", blocks, figure(l.average(m.context())))
-	if m.cached > 0 {
-		prefix, shared := l.prefix(m.cached), l.shared(m.cached, m.context())
-		d.add("blocks of a shared prefix", "the same for the cached tokens, in whole blocks", blockTerms(l, m.cached, ""), prefix, "blocks", "workload: prefix")
+	if m.common > 0 {
+		prefix, shared := l.prefix(m.common), l.shared(m.common, m.context())
+		d.add("blocks of a shared prefix", "the same for the cached tokens, in whole blocks", blockTerms(l, m.common, ""), prefix, "blocks", "workload: prefix")
 		text = fmt.Sprintf("(%s − min(%s × %s, %s × %s)) ÷ max(1, %s − %s)", blocks, setting(idleBlocks), blocks,
 			units.Count(int64(m.groups)), figure(prefix), figure(l.average(m.context())), figure(shared))
 	}

@@ -52,12 +52,15 @@ func cuts(body, perDecade int) []slice {
 // weighted is a value and its probability.
 type weighted struct{ weight, value float64 }
 
+// pointSlices are the parts that points stand for.
+func pointSlices() []slice { return cuts(45, 8) }
+
 // points stands for the distribution: one value per slice, all scaled so that
 // their mean is the distribution's, within 1 and limit.
 func (l lengths) points() []weighted {
 	var points []weighted
 	sum := 0.0
-	for _, s := range cuts(45, 8) {
+	for _, s := range pointSlices() {
 		p := weighted{s.weight(), max(1, l.quantile(s.middle()))}
 		points = append(points, p)
 		sum += p.weight * p.value
@@ -105,6 +108,8 @@ func (l lengths) below(n float64) float64 {
 		if l.sigma > 0 {
 			return normal((math.Log(n) - l.mu) / l.sigma)
 		}
+	case profiles.Zipf, profiles.Geometric, profiles.Empirical:
+		return l.Below(n)
 	}
 	return atMost(l.Mean, n)
 }
@@ -122,10 +127,7 @@ func normal(z float64) float64 { return math.Erfc(-z/math.Sqrt2) / 2 }
 
 // mean of the distribution before it is cut at 1.
 func (l lengths) mean() float64 {
-	if l.Kind == profiles.Uniform {
-		return (l.Min + l.Max) / 2
-	}
-	return l.Mean
+	return l.Average()
 }
 
 // quantile of the distribution before it is cut at limit.
@@ -138,13 +140,14 @@ func (l lengths) quantile(p float64) float64 {
 	case profiles.Lognormal:
 		return math.Exp(l.mu + l.sigma*mathext.NormalQuantile(p))
 	}
-	return l.Mean
+	return l.Quantile(p)
 }
 
 // constant is the one length that all requests have, if they have.
 func (l lengths) constant() (n float64, ok bool) {
 	switch {
-	case l.Kind == profiles.Uniform && l.Max > l.Min, l.Kind == profiles.Normal && l.StdDev > 0, l.Kind == profiles.Lognormal && l.sigma > 0:
+	case l.Kind == profiles.Uniform && l.Max > l.Min, l.Kind == profiles.Normal && l.StdDev > 0, l.Kind == profiles.Lognormal && l.sigma > 0,
+		(l.Kind == profiles.Zipf || l.Kind == profiles.Geometric || l.Kind == profiles.Empirical) && l.Quantile(0) < l.Quantile(1):
 		return 0, false
 	}
 	return max(1, min(l.limit, l.quantile(0.5))), true

@@ -18,6 +18,7 @@ type mix struct {
 	input, output    float64 // means
 	outputSquare     float64 // mean of the square
 	cached           float64 // mean prompt tokens that the prefix cache has
+	common           float64 // those of them that requests of others have too: all but what a session said before
 	shared           float64 // mean prompt tokens in shared prefixes, whole blocks
 	groups           int
 	longest, longOut float64 // 99th percentiles
@@ -29,6 +30,7 @@ type requestPoint struct {
 	weight float64
 	tokens float64
 	cached float64
+	common float64 // of cached, what other sessions have too
 }
 
 // newMix reads a workload. A prompt's shared part is at most the prompt less
@@ -36,6 +38,22 @@ type requestPoint struct {
 // Of it the share resident is in the cache (prefixHits); the misses of a prefix's
 // first use vanish over a long run.
 func newMix(w profiles.Workload, blockSize int, resident float64, limit int) mix {
+	return mixOf(w, limit, func(tokens float64, _ slice) (cached, common, shared float64) {
+		if w.Prefix.Groups > 0 {
+			shared = wholeBlocks(min(float64(w.Prefix.Tokens), tokens-1), blockSize)
+		}
+		return shared * resident, shared * resident, shared
+	})
+}
+
+// wholeBlocks is the part of so many tokens that fills blocks.
+func wholeBlocks(tokens float64, blockSize int) float64 {
+	return math.Floor(tokens/float64(blockSize)) * float64(blockSize)
+}
+
+// mixOf is the mix of a workload whose prompts are cached as kept says, which gets
+// a length and the part of the distribution that it stands for.
+func mixOf(w profiles.Workload, limit int, kept func(tokens float64, at slice) (cached, common, shared float64)) mix {
 	inputs, outputs := newLengths(w.Input, limit), newLengths(w.Output, limit)
 	m := mix{
 		outputs: outputs,
@@ -43,15 +61,14 @@ func newMix(w profiles.Workload, blockSize int, resident float64, limit int) mix
 		longest: inputs.quantile(0.99),
 		longOut: outputs.quantile(0.99),
 	}
-	for _, point := range inputs.points() {
-		tokens, shared := point.value, 0.0
-		if w.Prefix.Groups > 0 {
-			shared = math.Floor(min(float64(w.Prefix.Tokens), tokens-1)/float64(blockSize)) * float64(blockSize)
-		}
-		p := requestPoint{weight: point.weight, tokens: tokens, cached: shared * resident}
+	slices := pointSlices()
+	for i, point := range inputs.points() {
+		cached, common, shared := kept(point.value, slices[i])
+		p := requestPoint{weight: point.weight, tokens: point.value, cached: cached, common: common}
 		m.inputs = append(m.inputs, p)
-		m.input += p.weight * tokens
+		m.input += p.weight * p.tokens
 		m.cached += p.weight * p.cached
+		m.common += p.weight * p.common
 		m.shared += p.weight * shared
 	}
 	m.outputPoints = outputs.points()
@@ -83,7 +100,7 @@ func (m mix) context() float64 { return m.input + m.outputSquare/(2*m.output) }
 
 // own is the mean number of tokens that a running sequence holds alone: less the
 // prefixes that it shares.
-func (m mix) own() float64 { return m.context() - m.cached }
+func (m mix) own() float64 { return m.context() - m.common }
 
 // unequal are squared coefficients of variation. That of the tokens which running
 // sequences hold alone: a request of n output tokens has, at a random moment of its
@@ -98,9 +115,9 @@ func (m mix) unequal() (held, footprint float64) {
 	}
 	inputs := 0.0
 	for _, p := range m.inputs {
-		inputs += p.weight * (p.tokens - p.cached) * (p.tokens - p.cached)
+		inputs += p.weight * (p.tokens - p.common) * (p.tokens - p.common)
 	}
-	own, age := m.input-m.cached, square/(2*m.output)
+	own, age := m.input-m.common, square/(2*m.output)
 	held = (inputs - own*own + cube/(3*m.output) - age*age) / (m.own() * m.own())
 	mean := own*m.output + square/2
 	footprint = (inputs*square+own*cube+fourth/4)/(mean*mean) - 1

@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/llmctl/llmctl/loadgen/workload"
 	"github.com/llmctl/llmctl/profiles"
 	"github.com/llmctl/llmctl/sizing/cost"
 	"github.com/llmctl/llmctl/sizing/shape"
@@ -47,6 +48,12 @@ type Request struct {
 	APIPrice    profiles.APIPrice    // to compare with
 
 	Today time.Time // tells old prices; zero when nobody asks
+
+	// Recorded are the sessions of the scenario's trace, which a plan does not
+	// read itself; absent when there is none.
+	Recorded []workload.Session
+
+	samples *samples // of the workload, shared by all that is planned for it
 }
 
 // situation is a request with every default filled in and every name loaded.
@@ -75,6 +82,10 @@ type situation struct {
 
 	shareGiven bool // the user gave a share of the memory
 
+	sampled *sampled      // requests of sessions or of a trace; nil for single requests
+	users   int           // of a loop of users
+	think   time.Duration // mean, between the requests of a session or a user
+
 	inputs      Inputs
 	assumptions []Assumption
 	warnings    []Warning
@@ -94,11 +105,14 @@ func resolve(r Request) (*situation, error) { return resolveWith(r, nil) }
 
 // resolveWith is resolve with what is known of the model's weights.
 func resolveWith(r Request, weighed *weighings) (*situation, error) {
-	r, err := r.atPeak()
+	s := &situation{calibration: r.Calibration, weighed: weighed}
+	r, err := s.flatten(r)
+	if err == nil {
+		r, err = r.atPeak()
+	}
 	if err != nil {
 		return nil, err
 	}
-	s := &situation{calibration: r.Calibration, weighed: weighed}
 	for _, step := range []func(Request) error{
 		s.resolveHardware, s.resolveRates, s.resolveParallel, s.resolveFormats, s.resolvePrefixCaching, s.resolveWeights, s.resolveCalibration, s.resolveLimits, s.resolveWorkload, s.resolveReplicas, s.resolvePools, s.resolveSLO, s.resolvePrice, s.resolveMoney,
 	} {
@@ -253,21 +267,20 @@ func fraction(flag string, v float64) error {
 // describes share nothing unless the user says so.
 func (s *situation) resolveWorkload(r Request) error {
 	w := r.Scenario.Workload
-	if err := w.Validate(); err != nil {
-		return fmt.Errorf("workload %w", err)
-	}
 	chat, err := profiles.LoadWorkload("chat")
 	if err != nil {
 		return err
 	}
-	if w.Name == "" {
+	if w.Name == "" && w.Trace == (profiles.Trace{}) {
 		w.Name = "chat"
 		if w.Input.Kind != "" || w.Output.Kind != "" {
 			w.Name = "custom"
 		}
 		s.assume("workload", describeDefault(w.Name), "--workload")
 	}
-	if w.Input.Kind == "" {
+	if w.Trace != (profiles.Trace{}) {
+		w.Name = "custom"
+	} else if w.Input.Kind == "" {
 		w.Input = chat.Input
 		if w.Prefix == (profiles.Prefix{}) {
 			w.Prefix = chat.Prefix
@@ -277,7 +290,7 @@ func (s *situation) resolveWorkload(r Request) error {
 	} else if w.Name == "custom" && w.Prefix == (profiles.Prefix{}) {
 		s.assume("shared prefix", w.Prefix.String(), "--prefix")
 	}
-	if w.Output.Kind == "" {
+	if w.Output.Kind == "" && w.Trace == (profiles.Trace{}) {
 		w.Output = chat.Output
 		s.assume("output tokens", w.Output.String(), "--osl")
 	}
@@ -287,6 +300,10 @@ func (s *situation) resolveWorkload(r Request) error {
 			load = fmt.Sprintf("%g%% of the largest that the accelerators carry", s.inputs.TargetUtilization*100)
 		}
 		s.assume("load", load, "--rps or --concurrency")
+	}
+	s.warnOfParts(w)
+	if w, err = s.flattenSessions(w, r); err != nil {
+		return err
 	}
 	if err := s.checkWindow(w); err != nil {
 		return err

@@ -75,10 +75,10 @@ func inEngine(r replica, st state) float64 {
 // as free.
 func kvUsage(n, blocks float64, l layout, x mix) float64 {
 	held := n * l.average(x.context())
-	if x.cached > 0 {
+	if x.common > 0 {
 		groups := max(1, float64(x.groups))
-		held -= n * l.shared(x.cached, x.context())
-		held += groups * (1 - math.Pow(1-1/groups, n)) * l.prefix(x.cached)
+		held -= n * l.shared(x.common, x.context())
+		held += groups * (1 - math.Pow(1-1/groups, n)) * l.prefix(x.common)
 	}
 	return min(1, held/blocks)
 }

@@ -43,6 +43,7 @@ type explorer struct {
 // newExplorer lists the jobs.
 func newExplorer(r SearchRequest) (*explorer, error) {
 	x := &explorer{SearchRequest: r, sloGiven: len(r.Scenario.SLO) > 0, weighed: &weighings{done: map[weighingKey]weighing{}}}
+	x.samples = &samples{}
 	if r.Disaggregate {
 		return nil, fmt.Errorf("--disaggregate compares the pools of one plan: add it to a command that the search prints")
 	}

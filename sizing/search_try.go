@@ -164,7 +164,7 @@ func (x *explorer) tryLimits(s situation, l layout, at Configuration, seen memo)
 	key := mixKey{math.Round(s.resident(m, l)*1000) / 1000, s.inputs.MaxModelLen} // near enough to be shared
 	mixed, ok := seen.mixes[key]
 	if !ok {
-		mixed = newMix(s.workload, s.inputs.BlockSize, key.resident, key.limit)
+		mixed = s.mix(key.resident, key.limit)
 		seen.mixes[key] = mixed
 	}
 	m.MixSequences = mixSequences(m, l, mixed) * float64(s.inputs.DataParallel)

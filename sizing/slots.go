@@ -72,7 +72,7 @@ func (s *state) findPlace(r replica, places float64) (free, full float64) {
 		return free, s.held.below(places+0.5) - free
 	}
 	for _, p := range r.mix.inputs {
-		left := places - (p.tokens-p.cached)/r.mix.own()
+		left := places - (p.tokens-p.common)/r.mix.own()
 		below := s.held.below(left)
 		free += p.weight * below
 		full += p.weight * (s.held.below(left+1) - below)

@@ -51,6 +51,9 @@ func (s *situation) checkWindow(w profiles.Workload) error {
 		return fmt.Errorf("--max-model-len %d is less than most requests of the workload need: %s tokens on average, and %.0f%% of them are longer", n, units.Number(input+output), share*100)
 	case s.lenGiven || share <= mostBeyond && input+output <= float64(n):
 		return nil
+	case s.sampled != nil:
+		return fmt.Errorf("the requests of the workload's sessions are more than the window of %s, %s: %s tokens on average with what was said before, and %.0f%% of them are longer",
+			s.model.Name, plural(n, "token"), units.Number(input+output), share*100)
 	}
 	return fmt.Errorf("--isl %s and --osl %s are more than the window of %s, %s: %s tokens on average, and %.0f%% of the requests are longer",
 		w.Input, w.Output, s.model.Name, plural(n, "token"), units.Number(input+output), share*100)

@@ -29,6 +29,7 @@ type benchFlags struct {
 	phases    phasesFlags
 	telemetry telemetryFlags
 	prompts   promptsFlags
+	trace     traceFlags
 
 	endpoint, served, api, metricsURL string
 	headers                           []string
@@ -68,8 +69,8 @@ go to disk as they complete.`,
 			return b.run(cmd.Context())
 		},
 	}
-	f.scenario.add(cmd, "model", "accelerator", "workload", "isl", "osl", "prefix", "rps", "concurrency", "arrival",
-		"slo", "price", "experiment")
+	f.scenario.add(cmd, "model", "accelerator", "workload", "isl", "osl", "prefix", "turns", "think", "trace", "trace-format", "trace-speed",
+		"rps", "concurrency", "users", "concurrency-ramp", "arrival", "cancel", "slo", "price", "experiment")
 	f.output.add(cmd)
 	f.addTarget(cmd)
 	f.addRun(cmd)
@@ -78,6 +79,7 @@ go to disk as they complete.`,
 	f.phases.add(cmd)
 	f.telemetry.add(cmd)
 	f.prompts.add(cmd)
+	f.trace.add(cmd)
 	return cmd
 }
 
@@ -139,6 +141,7 @@ func (f *benchFlags) resolve(cmd *cobra.Command, s *iostreams.IO) (*bench, error
 		func() error { return f.phases.check(cmd) },
 		func() error { return f.telemetry.check(cmd) },
 		func() error { return f.prompts.check(cmd) },
+		func() error { return f.trace.check(cmd, sc.Workload) },
 		func() error { return checkKey(s.Env("OPENAI_API_KEY")) },
 		func() (err error) { b.headers, err = parseHeaders(f.headers); return err },
 		func() (err error) { b.maxFailures, err = parseShare(f.maxFailures); return err },

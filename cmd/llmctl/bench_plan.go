@@ -77,6 +77,9 @@ func (b *bench) complete(sc profiles.Scenario, cmd *cobra.Command) error {
 	if err := sc.Workload.Validate(); err != nil {
 		return err
 	}
+	if a := sc.Workload.Arrival; a.Process.Takes("rate") && a.RatePerS == 0 {
+		return fmt.Errorf("%s arrivals need a rate; give one with --rps", a.Process)
+	}
 	if sc.Experiment == experimentSharedPrefix && sc.Workload.Prefix.Groups == 0 {
 		return fmt.Errorf("the shared-prefix experiment needs a workload with shared prefixes, e.g. --prefix groups=4,tokens=256")
 	}
@@ -92,6 +95,10 @@ func (b *bench) assume(name, value, flag string) {
 
 func (b *bench) completeWorkload(sc *profiles.Scenario, standard profiles.Workload) {
 	w := &sc.Workload
+	if w.Trace != (profiles.Trace{}) {
+		b.completeTrace(w)
+		return
+	}
 	if w.Input == (profiles.Distribution{}) {
 		b.assume("workload", standard.Name, "--workload")
 	}
@@ -100,8 +107,11 @@ func (b *bench) completeWorkload(sc *profiles.Scenario, standard profiles.Worklo
 	}
 	said := w.Arrival
 	*w = w.Over(standard)
-	if said.RatePerS > 0 || said.Process == profiles.Closed {
+	if said.RatePerS > 0 || said.Process != "" && !said.Process.Takes("rate") {
 		return
+	}
+	if standard.Arrival.RatePerS == 0 && w.Arrival.Process != profiles.Poisson && w.Arrival.Process != "" {
+		return // a process that someone asked for: its rate has no default
 	}
 	if standard.Arrival.RatePerS == 0 {
 		w.Arrival = profiles.Arrival{Process: profiles.Closed, Concurrency: defaultConcurrency}
@@ -110,6 +120,17 @@ func (b *bench) completeWorkload(sc *profiles.Scenario, standard profiles.Worklo
 	}
 	w.Arrival.RatePerS = standard.Arrival.RatePerS
 	b.assume("rate", fmt.Sprintf("%g/s", w.Arrival.RatePerS), "--rps")
+}
+
+// completeTrace lets requests come as recorded unless something else is said.
+func (b *bench) completeTrace(w *profiles.Workload) {
+	if w.Name == "" {
+		w.Name = "custom"
+	}
+	if w.Arrival == (profiles.Arrival{}) {
+		w.Arrival = profiles.Arrival{Process: profiles.TraceArrival}
+		b.assume("arrival", string(profiles.TraceArrival), "--arrival, --concurrency or --users")
+	}
 }
 
 // price is what the target's hardware costs, when that can be known.
@@ -133,24 +154,24 @@ func (b *bench) price(sc profiles.Scenario) error {
 
 // stream is the workload's requests under a salt of their own.
 func (b *bench) stream(salt string, unique bool) (*workload.Stream, error) {
+	recorded, err := b.recorded()
+	if err != nil {
+		return nil, err
+	}
 	return workload.New(b.scenario.Workload, workload.Options{
-		Seed: b.flags.seed, Salt: salt, Words: tokenizer.Words(), UniquePrefixes: unique,
+		Seed: b.flags.seed, Salt: salt, Words: tokenizer.Words(), UniquePrefixes: unique, Recorded: recorded,
 	})
 }
 
 // asked says in one line what the run does.
 func (b *bench) asked() string {
 	w := b.scenario.Workload
-	arrival := fmt.Sprintf("%s %g/s", w.Arrival.Process, w.Arrival.RatePerS)
-	if w.Arrival.Process == profiles.Closed {
-		arrival = fmt.Sprintf("%d in flight", w.Arrival.Concurrency)
-	}
 	length := b.flags.duration.String()
 	if b.flags.requests > 0 {
 		length = fmt.Sprintf("%d requests", b.flags.requests)
 	}
 	return fmt.Sprintf("%s, %s for %s; input %s, output %s tokens, prefix %s",
-		w.Name, arrival, length, w.Input, w.Output, w.Prefix)
+		w.Name, w.Arrival.Words(), length, w.Input, w.Output, w.Prefix)
 }
 
 // facts adds to a run what the caller of the load generator knows about it.

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/llmctl/llmctl/profiles"
 	"github.com/llmctl/llmctl/reports"
 	"github.com/llmctl/llmctl/reports/record"
 )
@@ -55,7 +54,7 @@ func (k *keeper) start(v variant, t target) error {
 	b := k.bench
 	run := record.Run{
 		Window:       record.Window{Start: b.flags.warmup},
-		ClosedLoop:   b.scenario.Workload.Arrival.Process == profiles.Closed,
+		ClosedLoop:   b.scenario.Workload.Arrival.ClosedLoop(),
 		SharedPrefix: b.scenario.Workload.Prefix.Groups > 0 && !v.unique,
 		Client:       record.Client{CPUFraction: -1},
 		Environment:  record.Environment{Start: time.Now()},

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/llmctl/llmctl/internal/iostreams"
-	"github.com/llmctl/llmctl/internal/units"
 	"github.com/llmctl/llmctl/profiles"
 )
 
@@ -39,14 +38,14 @@ var settings = []setting{
 		apply: func(sc *profiles.Scenario, v string) error { return parsePositive(v, &sc.Parallel.Data) }},
 	{flag: "workload", names: profiles.WorkloadNames, help: "built-in workload (see llmctl profiles workloads) or a YAML file",
 		apply: applyWorkload},
-	{flag: "isl", help: "prompt tokens: a mean, or lognormal:mean=2048,p99=8000",
+	{flag: "isl", help: "prompt tokens: a mean, or lognormal:mean=2048,p99=8000 (also uniform, normal, zipf, geometric, empirical:FILE)",
 		apply: func(sc *profiles.Scenario, v string) (err error) {
-			sc.Workload.Input, err = profiles.ParseDistribution(v)
+			sc.Workload.Input, err = profiles.LoadDistribution(v)
 			return err
 		}},
 	{flag: "osl", help: "output tokens: a mean, or a distribution",
 		apply: func(sc *profiles.Scenario, v string) (err error) {
-			sc.Workload.Output, err = profiles.ParseDistribution(v)
+			sc.Workload.Output, err = profiles.LoadDistribution(v)
 			return err
 		}},
 	{flag: "prefix", help: "shared prompt prefixes, e.g. groups=4,tokens=1024; groups=0 shares nothing",
@@ -54,12 +53,37 @@ var settings = []setting{
 			sc.Workload.Prefix, err = profiles.ParsePrefix(v)
 			return err
 		}},
+	{flag: "turns", help: "requests of a session, each with what was said before: a number, or geometric:mean=3",
+		apply: func(sc *profiles.Scenario, v string) (err error) {
+			sc.Workload.Session.Turns, err = profiles.LoadDistribution(v)
+			return err
+		}},
+	{flag: "think", help: "time between an answer and the next request of a session or of a user: 8s, or exponential:mean=8s",
+		apply: func(sc *profiles.Scenario, v string) (err error) {
+			sc.Workload.Session.Think, err = profiles.ParseDelay(v)
+			return err
+		}},
+	{flag: "trace", help: "replay the requests of this file at its times (ShareGPT, Mooncake, Azure, BurstGPT, or JSONL of bodies)",
+		apply: applyTrace},
+	{flag: "trace-format", names: func() []string { return profiles.TraceFormats }, help: "layout of the trace (default: told by its content)",
+		apply: applyTraceFormat},
+	{flag: "arrival", names: profiles.ArrivalProcesses, help: "arrival process: poisson, constant, gamma:cv=2, ramp:from=1,to=50,over=5m, steps:1/s*1m,5/s*2m, sine:amplitude=5,period=60s or trace",
+		apply: applyArrival},
+	{flag: "trace-speed", help: "how many times faster than recorded a trace is replayed",
+		apply: applyTraceSpeed},
 	{flag: "rps", help: "offered requests per second, e.g. 200 or 4/s (open loop)",
 		apply: applyRate},
 	{flag: "concurrency", help: "requests kept in flight (closed loop)",
 		apply: applyConcurrency},
-	{flag: "arrival", help: "arrival process of an open loop: poisson or constant",
-		apply: applyArrival},
+	{flag: "users", help: "users, each of whom has one request in flight or thinks (--think)",
+		apply: applyUsers},
+	{flag: "concurrency-ramp", help: "time over which --concurrency or --users grows from 1",
+		apply: applyRamp},
+	{flag: "cancel", help: "users who leave early, e.g. fraction=0.02,after=2s",
+		apply: func(sc *profiles.Scenario, v string) (err error) {
+			sc.Workload.Cancel, err = profiles.ParseCancel(v)
+			return err
+		}},
 	{flag: "slo", help: "objective on each request, e.g. ttft=500ms,tpot=50ms or batch:e2e=60s; repeatable", repeatable: true,
 		apply: func(sc *profiles.Scenario, v string) error {
 			slo, err := profiles.ParseSLO(v)
@@ -80,44 +104,6 @@ func applyWorkload(sc *profiles.Scenario, v string) error {
 		sc.Workload = *workload
 	}
 	return err
-}
-
-func applyRate(sc *profiles.Scenario, v string) error {
-	rate, err := units.ParseRate(v)
-	if err != nil {
-		return err
-	}
-	if rate < 1e-6 || rate > 1e6 {
-		return fmt.Errorf("a rate of %s is out of range, expected between one request in a million seconds and a million in one", v)
-	}
-	if a := &sc.Workload.Arrival; a.Process == profiles.Closed || a.Process == "" {
-		*a = profiles.Arrival{Process: profiles.Poisson}
-	}
-	sc.Workload.Arrival.RatePerS = rate
-	return nil
-}
-
-func applyConcurrency(sc *profiles.Scenario, v string) error {
-	var n int
-	if err := parsePositive(v, &n); err != nil {
-		return err
-	}
-	sc.Workload.Arrival = profiles.Arrival{Process: profiles.Closed, Concurrency: n}
-	return nil
-}
-
-func applyArrival(sc *profiles.Scenario, v string) error {
-	switch process := profiles.ArrivalProcess(v); process {
-	case profiles.Poisson, profiles.Constant:
-		if sc.Workload.Arrival.Process == profiles.Closed {
-			return fmt.Errorf("%s is an open loop, which contradicts a concurrency", v)
-		}
-		sc.Workload.Arrival.Process = process
-		return nil
-	case profiles.Closed:
-		return fmt.Errorf("a closed loop is asked for with --concurrency")
-	}
-	return fmt.Errorf("unknown arrival process %q, expected poisson or constant%s", v, profiles.DidYouMean(v, []string{"poisson", "constant"}))
 }
 
 func parsePositive(v string, to *int) error {
@@ -183,6 +169,9 @@ func (s *scenarioFlags) resolve(cmd *cobra.Command, io *iostreams.IO) (profiles.
 	if err != nil {
 		return profiles.Scenario{}, usage(err)
 	}
+	if err := checkLoad(func(name string) string { return config[name] }); err != nil {
+		return profiles.Scenario{}, usagef("reading the user configuration: %w", err)
+	}
 	var sc profiles.Scenario
 	for _, st := range settings {
 		value, ok := config[st.flag]
@@ -207,8 +196,8 @@ func (s *scenarioFlags) resolve(cmd *cobra.Command, io *iostreams.IO) (profiles.
 }
 
 func (s *scenarioFlags) applyFlags(sc *profiles.Scenario) error {
-	if len(s.get("rps")) > 0 && len(s.get("concurrency")) > 0 {
-		return fmt.Errorf("--rps asks for an open loop and --concurrency for a closed one; give one of them")
+	if err := checkLoad(s.last); err != nil {
+		return err
 	}
 	if len(s.get("slo")) > 0 {
 		sc.SLO = nil
@@ -228,6 +217,14 @@ func (s *scenarioFlags) get(name string) []string {
 		return *v
 	}
 	return nil
+}
+
+// last is the value of a flag that counts, "" when it was not given.
+func (s *scenarioFlags) last(name string) string {
+	if v := s.get(name); len(v) > 0 {
+		return v[len(v)-1]
+	}
+	return ""
 }
 
 // settingValue collects the values of one flag; the last one counts unless the

@@ -16,18 +16,37 @@ import (
 	"github.com/llmctl/llmctl/profiles"
 )
 
-// rivals are flags that say the same thing in two ways. Where one is said, a
-// weaker source does not get to say the other.
-var rivals = map[string]string{
-	"rps": "concurrency", "concurrency": "rps",
-	"duration": "requests", "requests": "duration",
+// rivals are flags that say the same thing in other ways. Where one is said, a
+// weaker source does not get to say the others.
+var rivals = map[string][]string{
+	"rps": {"concurrency", "users", "trace", "arrival"}, "concurrency": {"rps", "users", "arrival"}, "users": {"rps", "concurrency", "arrival"},
+	"arrival": {"concurrency", "users"}, "concurrency-ramp": {"rps", "arrival"},
+	"isl": {"trace"}, "osl": {"trace"}, "prefix": {"trace"}, "turns": {"trace"}, "workload": {"trace"},
+	"trace":    {"isl", "osl", "prefix", "turns", "workload", "rps"},
+	"duration": {"requests"}, "requests": {"duration"},
+}
+
+// rivaled reports whether a rival of a flag was said. A process that leaves the
+// rate open is none of --rps, and sends a trace at it.
+func rivaled(flags *pflag.FlagSet, name string) bool {
+	said := func(name string) bool {
+		f := flags.Lookup(name)
+		return f != nil && f.Changed
+	}
+	others := rivals[name]
+	if name == "rps" && said("arrival") {
+		a, err := profiles.ParseArrival(flags.Lookup("arrival").Value.String())
+		if err == nil && a.Process.Takes("rate") && !a.Said("rate") {
+			others = []string{"concurrency", "users"}
+		}
+	}
+	return slices.ContainsFunc(others, said)
 }
 
 // open reports whether a flag may still be set from a weaker source.
 func open(flags *pflag.FlagSet, f *pflag.Flag) bool {
 	aliasSet := f.Value.String() != f.DefValue // --gpu sets --accelerator too
-	rival := flags.Lookup(rivals[f.Name])
-	return !f.Changed && !aliasSet && (rival == nil || !rival.Changed) && f.Name != "help" && f.Name != "version"
+	return !f.Changed && !aliasSet && !rivaled(flags, f.Name) && f.Name != "help" && f.Name != "version"
 }
 
 // fromEnvironment sets every flag that the command line left alone from its

@@ -72,7 +72,7 @@ type sizeFlags struct {
 // sizeGroups are the headings of the help.
 var sizeGroups = []flagGroup{
 	{"What to plan", []string{"model", "accelerator", "gpu", "engine", "tp", "pp", "ep", "dp", "weight-dtype", "kv-dtype", "file"}},
-	{"Load and objective", []string{"rps", "concurrency", "workload", "isl", "osl", "prefix", "slo", "target-utilization"}},
+	{"Load and objective", []string{"rps", "concurrency", "users", "arrival", "workload", "isl", "osl", "prefix", "turns", "think", "trace", "trace-format", "trace-speed", "slo", "target-utilization"}},
 	{"Engine settings", []string{
 		"gpu-memory-utilization", "max-model-len", "max-num-seqs", "max-num-batched-tokens", "block-size", "kv-cache-memory", "accelerator-memory", "prefix-caching", "calibration",
 	}},
@@ -84,7 +84,7 @@ var sizeGroups = []flagGroup{
 
 func (f *sizeFlags) add(cmd *cobra.Command) {
 	f.scenario.add(cmd, "model", "accelerator", "engine", "tp", "pp", "ep", "dp", "workload", "isl", "osl", "prefix",
-		"rps", "concurrency", "slo", "price")
+		"turns", "think", "trace", "trace-format", "trace-speed", "rps", "concurrency", "users", "arrival", "slo", "price")
 	f.output.add(cmd, "csv", "markdown")
 	f.money.add(cmd)
 	f.search.add(cmd)
@@ -124,6 +124,9 @@ func (f *sizeFlags) resolve(cmd *cobra.Command, s *iostreams.IO) (sc profiles.Sc
 		return sc, usage(err)
 	}
 	r.Scenario, r.Today = sc, time.Now()
+	if r.Recorded, err = recordedSessions(s, sc.Workload); err != nil {
+		return sc, usage(err)
+	}
 	if err := f.sizes.apply(cmd, r); err != nil {
 		return sc, usage(err)
 	}

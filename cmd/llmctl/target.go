@@ -81,7 +81,7 @@ func (b *bench) findTarget(ctx context.Context) (target, func(), error) {
 // checkWindow warns of a workload that the model has no room for.
 func (b *bench) checkWindow(name string, models []client.Model) {
 	w := b.scenario.Workload
-	need := int(w.Input.Largest() + w.Output.Largest())
+	need := int(w.Longest())
 	for _, m := range models {
 		if m.ID == name && m.MaxModelLen > 0 && need > m.MaxModelLen {
 			b.warn("window", "requests of the workload reach %s tokens and the server's window is %s: it will refuse some; set --isl and --osl, or --workload",

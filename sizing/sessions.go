@@ -1,0 +1,174 @@
+package sizing
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/llmctl/llmctl/internal/units"
+	"github.com/llmctl/llmctl/loadgen/workload"
+	"github.com/llmctl/llmctl/profiles"
+)
+
+const (
+	// sampledRequests of a workload of sessions stand for all: their 99th
+	// percentile has 200 above it, and is known to a few percent.
+	sampledRequests = 20_000
+	fewestSessions  = 2_000
+	sampleSeed      = 1
+)
+
+// sampled are requests of sessions as a server sees them: one by one, each with
+// all that the session said before. They are in ascending order of the prompt.
+type sampled struct {
+	requests []sampledRequest
+	turns    float64 // requests per session, mean
+	recorded bool    // in a trace
+}
+
+type sampledRequest struct {
+	prompt float64 // tokens
+	cached float64 // of prompt, what a cache without limits has
+	common float64 // of cached, what other sessions share
+	output float64
+}
+
+// samples keeps what sampling a workload gave: a search asks for it for each
+// configuration.
+type samples struct {
+	once sync.Once
+	of   *sampled
+	err  error
+}
+
+func (c *samples) get(w profiles.Workload, recorded []workload.Session) (*sampled, error) {
+	c.once.Do(func() { c.of, c.err = sample(w, recorded) })
+	return c.of, c.err
+}
+
+// sample draws sessions of a workload, or takes the recorded ones.
+func sample(w profiles.Workload, recorded []workload.Session) (*sampled, error) {
+	n := max(fewestSessions, int(sampledRequests/w.Session.MeanTurns()))
+	if len(recorded) > 0 {
+		n = len(recorded)
+	}
+	totals, err := workload.Effective(w, workload.Options{Seed: sampleSeed, Recorded: recorded}, n)
+	if err != nil {
+		return nil, fmt.Errorf("workload: %w", err)
+	}
+	if len(totals.Input) == 0 {
+		return nil, fmt.Errorf("workload: its sessions have no requests")
+	}
+	s := &sampled{turns: float64(len(totals.Input)) / float64(totals.Sessions), recorded: len(recorded) > 0}
+	for i, prompt := range totals.Input {
+		r := sampledRequest{prompt: max(1, float64(prompt)), cached: float64(totals.Cached[i]), output: max(1, float64(totals.Output[i]))}
+		if w.Prefix.Groups > 0 {
+			// A session's first prompt begins with the prefix of a group, and all
+			// later ones with the first.
+			r.common = min(r.cached, float64(w.Prefix.Tokens))
+		}
+		s.requests = append(s.requests, r)
+	}
+	slices.SortStableFunc(s.requests, func(a, b sampledRequest) int { return cmp.Compare(a.prompt, b.prompt) })
+	return s, nil
+}
+
+// workload is w as a stream of single requests with these lengths.
+func (s *sampled) workload(w profiles.Workload) profiles.Workload {
+	prompts, outputs := make([]float64, len(s.requests)), make([]float64, len(s.requests))
+	for i, r := range s.requests {
+		prompts[i], outputs[i] = r.prompt, r.output
+	}
+	slices.Sort(outputs)
+	w.Input = profiles.Distribution{Kind: profiles.Empirical, Samples: &profiles.Samples{Values: prompts}}
+	w.Output = profiles.Distribution{Kind: profiles.Empirical, Samples: &profiles.Samples{Values: outputs}}
+	w.Session, w.Trace = profiles.Session{}, profiles.Trace{}
+	return w
+}
+
+// within is the mean of what requests in a part of the distribution have cached,
+// as shares of their prompts.
+func (s *sampled) within(at slice) (cached, common float64) {
+	n := float64(len(s.requests))
+	low := min(int(at.low*n), len(s.requests)-1)
+	high := max(low+1, min(int(at.high*n+0.5), len(s.requests)))
+	prompt := 0.0
+	for _, r := range s.requests[low:high] {
+		prompt += r.prompt
+		cached += r.cached
+		common += r.common
+	}
+	return cached / prompt, common / prompt
+}
+
+// mix reads the workload with the share resident of its shared prefixes in the
+// cache. What a session said before is there if the engine keeps prompts at all.
+func (s *situation) mix(resident float64, limit int) mix {
+	if s.sampled == nil {
+		return newMix(s.workload, s.inputs.BlockSize, resident, limit)
+	}
+	block := s.inputs.BlockSize
+	return mixOf(s.workload, limit, func(tokens float64, at slice) (cached, common, shared float64) {
+		ofCached, ofCommon := s.sampled.within(at)
+		most := max(0, tokens-1)
+		shared = wholeBlocks(min(most, ofCached*tokens), block)
+		if !s.inputs.PrefixCaching {
+			return 0, 0, shared
+		}
+		prefix := wholeBlocks(min(shared, ofCommon*tokens), block)
+		return shared - prefix*(1-resident), prefix * resident, shared
+	})
+}
+
+// flattenSessions makes a workload of sessions, or of a trace, one of single
+// requests.
+func (s *situation) flattenSessions(w profiles.Workload, r Request) (profiles.Workload, error) {
+	if w.Session.Single() && w.Trace == (profiles.Trace{}) {
+		return w, nil
+	}
+	cache := r.samples
+	if cache == nil {
+		cache = &samples{}
+	}
+	var err error
+	if s.sampled, err = cache.get(w, r.Recorded); err != nil {
+		return w, err
+	}
+	s.think = cmp.Or(s.think, w.Session.Think.Average())
+	return s.sampled.workload(w), nil
+}
+
+// warnOfSessions says what the plan makes of sessions.
+func (s *situation) warnOfSessions(m mix) {
+	if s.sampled == nil {
+		return
+	}
+	if s.sampled.recorded {
+		s.warn("trace", "lengths are those of the %s recorded requests, prompts of %s tokens on average, of which %.0f%% are cached, as far as their sessions and blocks repeat: recorded texts that begin alike by chance are not known",
+			units.Count(int64(len(s.sampled.requests))), units.Number(m.input), 100*m.hitRate())
+	}
+	if s.sampled.turns > 1 && !s.inputs.PrefixCaching {
+		s.warn("sessions", "a session has %s requests on average, and each computes all that was said before: --prefix-caching on would spare it", units.Number(s.sampled.turns))
+	} else if s.sampled.turns > 1 {
+		s.warn("sessions", "a session has %s requests on average, whose prompts repeat what was said: %.0f%% of the prompt tokens are planned as cached, which takes a router that sends a session to the replica that has it",
+			units.Number(s.sampled.turns), 100*m.hitRate())
+	}
+}
+
+// warnOfIdleSessions looks whether what sessions said stays cached while their
+// users think. By Little's law as many think at once as requests end per second,
+// but for the last of a session, times the time to think.
+func (s *situation) warnOfIdleSessions(p *Plan, l layout, m mix) {
+	if s.sampled == nil || s.think == 0 || !s.inputs.PrefixCaching {
+		return
+	}
+	later := 1 - 1/s.sampled.turns
+	thinking := p.Performance.RPS * later * s.think.Seconds()
+	need := thinking * l.average(m.input+m.output)
+	room := idleBlocks * float64(p.Memory.KVCacheBlocks*int64(s.inputs.DataParallel))
+	if need > room {
+		s.warn("session-cache", "about %s sessions of a replica think at once, and what they said takes %.1f times the blocks that are idle: fewer of the prompts will be cached than planned; plan with --prefix-caching off for the worst, or take more replicas",
+			units.Number(thinking), need/room)
+	}
+}
