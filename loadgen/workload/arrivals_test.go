@@ -259,40 +259,25 @@ func TestStepsAreExact(t *testing.T) {
 	}
 }
 
-func TestEnds(t *testing.T) {
-	down := &profiles.Curve{Steps: []profiles.Step{{RatePerS: 10, For: time.Minute}, {For: time.Second}}}
-	tests := []struct {
-		name    string
-		arrival profiles.Arrival
-		want    int64
-		spread  float64
-	}{
-		{"steps to 0", profiles.Arrival{Process: profiles.Steps, Curve: down}, 600, 0},
-		{"steps to 0, Poisson", profiles.Arrival{Process: profiles.Steps, Curve: down, CV: 1}, 600, 100},
-		{"ramp to 0", profiles.Arrival{Process: profiles.Ramp, FromPerS: 10, Over: time.Minute}, 300, 0},
-		{"trace", profiles.Arrival{Process: profiles.TraceArrival}, 6000, 0},
+// TestTraceEnds asks for what comes after the last session of a trace. Other
+// processes have no end.
+func TestTraceEnds(t *testing.T) {
+	s := arriving(t, profiles.Arrival{Process: profiles.TraceArrival}, workload.Options{})
+	if n, finite := s.Len(); !finite || n != 6000 {
+		t.Fatalf("Len = %d, %v", n, finite)
 	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			s := arriving(t, tt.arrival, workload.Options{Seed: 1})
-			n, finite := s.Len()
-			if !finite || math.Abs(float64(n-tt.want)) > tt.spread {
-				t.Fatalf("Len = %d, %v, want %d", n, finite, tt.want)
-			}
-			if s.Offset(n-1) == workload.Never || len(s.Session(n-1).Turns) != 1 {
-				t.Errorf("the last session is %+v", s.Session(n-1))
-			}
-			if s.Offset(n) != workload.Never || len(s.Session(n).Turns) != 0 {
-				t.Errorf("after the last session comes %+v", s.Session(n))
-			}
-			if _, stop := s.Pacer().Pace(0, uint64(n)); !stop {
-				t.Error("the pacer does not stop")
-			}
-		})
+	if last := s.Session(5999); last.Offset == workload.Never || len(last.Turns) != 1 {
+		t.Errorf("the last session is %+v", last)
 	}
-	for _, p := range open[:10] {
-		if n, finite := arriving(t, p.arrival, workload.Options{}).Len(); finite {
-			t.Errorf("%s ends after %d sessions", p.name, n)
+	if after := s.Session(6000); s.Offset(6000) != workload.Never || after.Offset != workload.Never || len(after.Turns) != 0 {
+		t.Errorf("after the last session comes %+v", after)
+	}
+	if _, stop := s.Pacer().Pace(0, 6000); !stop {
+		t.Error("the pacer does not stop")
+	}
+	for _, p := range open {
+		if n, finite := arriving(t, p.arrival, workload.Options{}).Len(); finite != (p.name == "trace") {
+			t.Errorf("%s ends after %d sessions: %v", p.name, n, finite)
 		}
 	}
 }

@@ -99,7 +99,7 @@ func TestMeanOfDraws(t *testing.T) {
 		{Kind: profiles.Lognormal, Mean: 2, P99: 9},
 		{Kind: profiles.Zipf, Min: 2, Max: 40, Exponent: 1.2},
 		{Kind: profiles.Geometric, Mean: 4.5},
-		{Kind: profiles.Empirical, Samples: &profiles.Samples{Values: []float64{0, 1.2, 5, 9}}},
+		{Kind: profiles.Empirical, Samples: &profiles.Samples{Values: []float64{1, 1.2, 5, 9}}},
 	} {
 		l, err := newLengths("test", d)
 		if err != nil {
