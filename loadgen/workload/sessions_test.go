@@ -12,6 +12,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/llmctl/llmctl/loadgen/workload"
 	"github.com/llmctl/llmctl/profiles"
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
 	"pgregory.net/rapid"
 )
 
@@ -86,6 +88,32 @@ func TestSessionsAsAsked(t *testing.T) {
 		first += float64(turn.Input - turn.Prefix)
 	}
 	near("message", message/later, first/n)
+}
+
+// TestGroupsArePopular compares how often each prefix group is drawn with Zipf's
+// law, by Pearson's χ² at a significance of 0.001.
+func TestGroupsArePopular(t *testing.T) {
+	const n = 30000
+	s := stream(t, chat(), workload.Options{Seed: 12})
+	got, want := make([]float64, 8), make([]float64, 8)
+	drawn, weights := 0.0, 0.0
+	for i := range int64(n) {
+		if group := s.Session(i).Turns[0].Group; group != workload.NoGroup {
+			got[group]++
+			drawn++
+		}
+	}
+	for k := range want {
+		want[k] = math.Pow(float64(k+1), -1.1)
+		weights += want[k]
+	}
+	for k := range want {
+		want[k] *= drawn / weights
+	}
+	limit := distuv.ChiSquared{K: 7}.Quantile(0.999)
+	if x := stat.ChiSquare(got, want); x > limit {
+		t.Errorf("χ² %.1f, expected at most %.1f:\n got %.0f\nwant %.0f", x, limit, got, want)
+	}
 }
 
 // TestChoicesAreIndependent changes one choice and looks that all others stay.
