@@ -19,9 +19,6 @@ type Prompts struct {
 	ReplaceModel bool
 }
 
-// blockTokens is the length of the blocks whose ids a trace holds.
-const blockTokens = 512
-
 // first returns the texts of a session's first turn: the prefix, empty without
 // one, and the rest.
 func (w *Writer) first(session int64, t *workload.Turn) (system, user string) {
@@ -91,7 +88,7 @@ func (w *Writer) group(group, n int) string {
 // ids are equal text, so that prompts share what the recorded ones did.
 func (w *Writer) blocks(t *workload.Turn) string {
 	left := w.Lengths.count(float64(t.Input) - w.Lengths.overhead[shape{tools: t.Tools, schema: t.Schema}])
-	per := w.Lengths.count(blockTokens)
+	per := w.Lengths.count(workload.HashTokens)
 	b := make([]byte, 0, left*bytesPerWord)
 	for i, id := range t.Hashes {
 		n := min(per, left)

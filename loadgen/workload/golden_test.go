@@ -12,3 +12,12 @@ var goldenSessions = []workload.Session{
 	{Index: 100000, Offset: 8*time.Minute + 19106147369, Tenant: "tenant-1", Class: "interactive",
 		Turns: []workload.Turn{{Group: 7, Prefix: 750, Input: 1392, Output: 331}}},
 }
+
+var goldenAgent = workload.Session{
+	Index: 3, Offset: 41044358, Tenant: "tenant-1", Class: "interactive", Model: "small", Turns: []workload.Turn{
+		{Group: 1, Prefix: 336, Input: 337, Output: 252, Tools: true},
+		{Group: workload.NoGroup, Input: 1144, Output: 379, Think: 12049836381},
+		{Group: workload.NoGroup, Input: 699, Output: 171, Think: 14873902638, Tools: true},
+		{Group: workload.NoGroup, Input: 1, Output: 137, Think: 2140389229},
+	},
+}

@@ -88,7 +88,7 @@ func (r *random) gamma(shape float64) float64 {
 		if v <= 0 {
 			continue
 		}
-		v = v * v * v
+		v = float64(v * v * v)
 		bound := float64(float64(x*x)/2) + float64(d*(1-v+portable.Log(v)))
 		if portable.Log(r.uniform()) < bound {
 			return d * v / shape

@@ -1,9 +1,9 @@
 package workload
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/llmctl/llmctl/profiles"
@@ -32,7 +32,6 @@ type Stream struct {
 	workload    profiles.Workload
 	options     Options
 	arrivals    arrivals
-	length      func() (int64, bool) // of the whole stream
 	input       lengths
 	output      lengths
 	several     bool // sessions have more than one turn
@@ -60,7 +59,6 @@ func New(w profiles.Workload, o Options) (*Stream, error) {
 	if s.arrivals, err = newArrivals(w.Arrival, turns, o.Recorded, o.Seed); err != nil {
 		return nil, err
 	}
-	s.length = sync.OnceValues(s.arrivals.count)
 	return s, nil
 }
 
@@ -90,7 +88,7 @@ func (s *Stream) sessions() (turns float64, err error) {
 	if s.turnCount, err = newLengths("turns", w.Session.Turns); err != nil {
 		return 0, err
 	}
-	if most := s.turnCount.largest(); most > maxTurns {
+	if most := w.Session.Turns.Largest(); most > maxTurns {
 		return 0, fmt.Errorf("turns: %g in a session, expected at most %d", most, maxTurns)
 	}
 	turns = s.turnCount.mean(maxTurns)
@@ -113,7 +111,7 @@ func (s *Stream) choices() (err error) {
 	if s.cancelAfter, err = newDelays("cancel after", w.Cancel.After); err != nil {
 		return err
 	}
-	return first(
+	return cmp.Or(
 		checkFraction("cancellation", w.Cancel.Fraction),
 		checkFraction("tools", w.Tools),
 		checkFraction("a schema", w.Schema),

@@ -264,11 +264,11 @@ func TestNewRefuses(t *testing.T) {
 		want   string
 	}{
 		{"no rate", func(w *profiles.Workload) { w.Arrival.RatePerS = 0 }, "arrival rate of 0/s"},
-		{"negative rate", func(w *profiles.Workload) { w.Arrival.RatePerS = -1 }, "arrival rate of -1/s"},
+		{"negative rate", func(w *profiles.Workload) { w.Arrival.RatePerS = -1 }, "arrival: rate -1/s"},
 		{"rate too low for a clock", func(w *profiles.Workload) { w.Arrival.RatePerS = 1e-10 }, "arrival rate of 1e-10/s"},
-		{"rate is no number", func(w *profiles.Workload) { w.Arrival.RatePerS = math.NaN() }, "arrival rate of NaN/s"},
+		{"rate is no number", func(w *profiles.Workload) { w.Arrival.RatePerS = math.NaN() }, "arrival: rate NaN/s"},
 		{"unknown process", func(w *profiles.Workload) { w.Arrival.Process = "sometimes" }, `"sometimes"`},
-		{"closed without concurrency", func(w *profiles.Workload) { w.Arrival.Process = profiles.Closed }, "0 requests in flight"},
+		{"closed without concurrency", func(w *profiles.Workload) { w.Arrival = profiles.Arrival{Process: profiles.Closed} }, "a closed process needs concurrency"},
 		{"no input", func(w *profiles.Workload) { w.Input = profiles.Distribution{} }, "input"},
 		{"fixed at 0", func(w *profiles.Workload) { w.Input = profiles.Distribution{Kind: profiles.Fixed} }, "input: mean 0"},
 		{"uniform upside down", func(w *profiles.Workload) {
