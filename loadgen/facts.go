@@ -31,20 +31,20 @@ func (r *runner) facts(health record.Client, server []record.ServerSample, warni
 
 // warnings are what a reader has to know that no record says.
 func (r *runner) warnings() (found []record.Warning) {
-	add := func(code, format string, args ...any) {
+	warn := func(code, format string, args ...any) {
 		found = append(found, record.Warning{Code: code, Text: fmt.Sprintf(format, args...)})
 	}
 	if why := r.aborted(); why != "" {
-		add(record.Aborted, "%s", why)
+		warn(record.Aborted, "%s", why)
 	}
 	if r.client.UsageRefused() {
-		add("usage_refused", "the server refuses stream_options.include_usage, so output tokens are counted in events")
+		warn("usage_refused", "the server refuses stream_options.include_usage, so output tokens are counted in events")
 	}
 	if broken := r.broken.Load(); broken > 0 {
-		add("sessions_broken", "sessions that ended early because a request of theirs failed or was dropped: %d; their later requests, %d, were never due and are not counted", broken, r.unsent.Load())
+		warn("sessions_broken", "sessions that ended early because a request of theirs failed or was dropped: %d; their later requests, %d, were never due and are not counted", broken, r.unsent.Load())
 	}
 	if r.usedUp.Load() && r.endsEarly() {
-		add("workload_ended", "the workload ended before the run should have: all of its sessions were sent by %v", r.end)
+		warn("workload_ended", "the workload ended before the run should have: all of its sessions were sent by %v", r.end)
 	}
 	return found
 }
