@@ -46,7 +46,7 @@ func mockEndpoint(t *testing.T, s *mock.Server) string {
 	return ts.URL
 }
 
-// TestClientLimited: a client that can not keep up says so before anything else,
+// TestClientLimited is T49 and T63: a client that can not keep up says so before anything else,
 // and its exit code says it too.
 func TestClientLimited(t *testing.T) {
 	url := mockEndpoint(t, &mock.Server{Tokens: 1})
@@ -91,7 +91,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestRepeat: each repeat is kept and reported, with prompts of its own, and the
+// TestRepeat is T57, too: each repeat is kept and reported, with prompts of its own, and the
 // worst decides.
 func TestRepeat(t *testing.T) {
 	dir := t.TempDir()
