@@ -95,7 +95,7 @@ func TestLastScrapeOutlivesTheCut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s := result.Run.Server; len(s) != 2 || s[0].At != 0 || s[1].At != 3*time.Second {
+		if s := result.Run.Server; len(s) != 3 || s[0].At != 0 || s[1].At != 2*time.Second || s[2].At != 3*time.Second {
 			t.Errorf("samples %+v", s)
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/llmctl/llmctl/loadgen/telemetry"
 	"github.com/llmctl/llmctl/reports/record"
 	"github.com/llmctl/llmctl/reports/stats"
 )
@@ -18,7 +19,7 @@ const liveInterval = 100 * time.Millisecond
 // goroutine hands both on, so that callbacks run one at a time.
 type collector struct {
 	r       *runner
-	scraper *scraper
+	watch   *telemetry.Watch
 	records chan *record.Record
 	kept    []*record.Record
 	exited  chan struct{}
@@ -44,10 +45,10 @@ type counts struct {
 	scheduled, ended, tokens int64
 }
 
-func startCollector(r *runner, s *scraper) *collector {
+func startCollector(r *runner, w *telemetry.Watch) *collector {
 	c := &collector{
 		r:        r,
-		scraper:  s,
+		watch:    w,
 		records:  make(chan *record.Record, 1024),
 		exited:   make(chan struct{}),
 		failures: map[record.Failure]int{},
@@ -168,10 +169,11 @@ func (c *collector) publish() {
 		Scheduled: int(current.scheduled), Sent: int(c.sent.Load()), InFlight: int(c.r.flying.Load()),
 		OK: c.ok, Failed: c.failed, Cancelled: c.cancelled, Dropped: c.dropped,
 		PlannedRequests:  c.r.o.Requests,
+		OutputTokens:     int(current.tokens),
 		CompletedRPS:     per(current.ended - oldest.ended),
 		OutputTokensPerS: per(current.tokens - oldest.tokens),
 		Failures:         maps.Clone(c.failures),
-		Server:           c.scraper.latest(),
+		Server:           c.watch.Latest(),
 	}
 	if live.ClosedLoop = !c.r.open; c.r.open {
 		live.OfferedRPS = per(current.scheduled - oldest.scheduled)

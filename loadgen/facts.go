@@ -5,22 +5,24 @@ import (
 	"runtime"
 
 	"github.com/llmctl/llmctl/loadgen/client"
+	"github.com/llmctl/llmctl/loadgen/telemetry"
 	"github.com/llmctl/llmctl/reports/record"
 )
 
 // facts is what the load generator knows about its run.
-func (r *runner) facts(health record.Client, server []record.ServerSample, warnings []record.Warning) record.Run {
+func (r *runner) facts(seen telemetry.Observed) record.Run {
 	return record.Run{
 		Kind:   "bench",
 		Target: record.Target{Endpoint: client.PublicEndpoint(r.o.Client.Endpoint), Model: r.o.Model},
 		Environment: record.Environment{
 			OS: runtime.GOOS + "/" + runtime.GOARCH, Cores: runtime.GOMAXPROCS(0), Start: r.start,
 		},
-		Window:       record.Window{Start: min(r.o.Warmup, r.end), End: r.end},
-		Client:       health,
-		Server:       server,
+		Window:       r.window(),
+		Client:       seen.Client,
+		Server:       seen.Server,
+		GPUs:         seen.GPUs,
 		Interrupted:  r.interrupted.Load(),
-		Warnings:     append(warnings, r.warnings()...),
+		Warnings:     append(seen.Warnings, r.warnings()...),
 		ClosedLoop:   !r.open,
 		SharedPrefix: r.o.Workload.Shares(),
 		Shard:        r.o.Shard,
@@ -37,16 +39,13 @@ func (r *runner) warnings() (found []record.Warning) {
 	if why := r.aborted(); why != "" {
 		warn(record.Aborted, "%s", why)
 	}
-	if r.client.UsageRefused() {
-		warn("usage_refused", "the server refuses stream_options.include_usage, so output tokens are counted in events")
-	}
 	if broken := r.broken.Load(); broken > 0 {
 		warn("sessions_broken", "sessions that ended early because a request of theirs failed or was dropped: %d; their later requests, %d, were never due and are not counted", broken, r.unsent.Load())
 	}
 	if r.usedUp.Load() && r.endsEarly() {
 		warn("workload_ended", "the workload ended before the run should have: all of its sessions were sent by %v", r.end)
 	}
-	return found
+	return append(found, r.client.Warnings()...)
 }
 
 // endsEarly reports whether the run fell short of what bounds it.

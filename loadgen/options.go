@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/llmctl/llmctl/loadgen/client"
+	"github.com/llmctl/llmctl/loadgen/telemetry"
 	"github.com/llmctl/llmctl/loadgen/workload"
 	"github.com/llmctl/llmctl/reports/record"
 )
@@ -52,8 +53,9 @@ type Options struct {
 	// continuous_usage_stats, which vLLM and the bundled engine understand.
 	ContinuousUsage bool
 
-	MetricsURL      string        // Prometheus page of the target; empty looks for /metrics beside /v1
-	MetricsInterval time.Duration // between scrapes; negative scrapes nothing
+	MetricsURLs     []string       // metrics pages of the target; none looks for one at the endpoint
+	MetricsInterval time.Duration  // between scrapes; negative scrapes nothing
+	GPUs            telemetry.GPUs // of this machine, read through the run and then closed; nil reads none
 
 	// Stop, when closed, ends sending; what is in flight may finish within
 	// Drain. Ending the context of Run cuts it at once.

@@ -82,9 +82,6 @@ func newRunner(o Options) *runner {
 	_, closed := o.Workload.Closed()
 	_, users := o.Workload.Users()
 	r.open = !closed && !users
-	if !o.StartAt.IsZero() {
-		r.start = r.start.Add(time.Until(o.StartAt)) // by the clock that does not jump
-	}
 	return r
 }
 
@@ -105,23 +102,23 @@ func (r *runner) run(ctx context.Context) *Result {
 	r.sending, r.stop = context.WithCancel(r.hard)
 	defer r.stop()
 
+	r.warm(ctx)
 	over := make(chan struct{})
 	r.helpers.Go(func() { r.listen(ctx, over) })
 	r.o.wait(r.sending, nil, r.start)
 
-	scraper := startScraper(ctx, r)
-	r.collector = startCollector(r, scraper)
-	health := startHealth(r.o.Warmup)
+	watch := r.observe(ctx)
+	r.collector = startCollector(r, watch)
 	r.load()
 	r.ended(r.now())
 	if r.bounded() == byTime || r.aborted() != "" {
 		r.drain()
 	}
-	busy := health.stop()
+	watch.WindowEnds()
 	r.inFlight.Wait()
 	if r.waitsForAll() {
 		r.end = r.now()
-		busy = health.stop()
+		watch.WindowEnds()
 	}
 	r.stop()
 	close(over)
@@ -129,9 +126,37 @@ func (r *runner) run(ctx context.Context) *Result {
 	if r.drainTimer != nil {
 		r.drainTimer.Stop()
 	}
-	samples := scraper.stop()
+	observed := watch.Stop(r.window())
 	records := r.collector.stop()
-	return &Result{Run: r.facts(busy, samples, scraper.warnings()), Records: records}
+	return &Result{Run: r.facts(observed), Records: records}
+}
+
+// warmLimit bounds the time for which connections are opened before the start.
+const warmLimit = 5 * time.Second
+
+// warm opens connections, so that requests need not wait for theirs, and fixes
+// the start of the run. What does not open is met again by the requests, whose
+// records tell.
+func (r *runner) warm(ctx context.Context) {
+	limited, cancel := context.WithTimeout(ctx, warmLimit)
+	defer cancel()
+	_ = r.client.Warm(limited, min(r.expected(), r.o.MaxInFlight))
+	r.start = time.Now()
+	if !r.o.StartAt.IsZero() {
+		r.start = r.start.Add(time.Until(r.o.StartAt)) // by the clock that does not jump
+	}
+}
+
+// expected is about how many requests will be in flight: those of a closed loop,
+// and those of an open one if each takes a second.
+func (r *runner) expected() int {
+	if n, closed := r.o.Workload.Closed(); closed {
+		return n
+	}
+	if n, users := r.o.Workload.Users(); users {
+		return n
+	}
+	return 1 + int(r.o.Workload.Workload().Arrival.RatePerS)
 }
 
 // load sends until sending is over.
@@ -224,4 +249,9 @@ func (r *runner) planned() time.Duration {
 		return 0
 	}
 	return r.o.Warmup + r.o.Duration
+}
+
+// window is the time that was measured.
+func (r *runner) window() record.Window {
+	return record.Window{Start: min(r.o.Warmup, r.end), End: r.end}
 }

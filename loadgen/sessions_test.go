@@ -195,7 +195,7 @@ func TestModelOfSession(t *testing.T) {
 // session, so that the server always has as many as were asked for.
 func TestClosedLoopWithThinking(t *testing.T) {
 	server := &mock.Server{TTFT: 100 * ms, Tokens: 1}
-	virtual(t, server, Options{Workload: recorded(t, closed(2), sessions(50, 0, 250*ms)...), Duration: time.Second}, func(result *Result) {
+	virtual(t, server, Options{Workload: recorded(t, closed(2), sessions(50, 0, 250*ms)...), Duration: 950 * ms}, func(result *Result) {
 		if server.Peak() != 2 || len(result.Records) != 20 {
 			t.Errorf("the server saw %d in flight and got %d requests, want 2 and 2 in each 100 ms", server.Peak(), len(result.Records))
 		}

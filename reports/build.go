@@ -31,6 +31,7 @@ func (c *collector) report() *Report {
 	c.distributions(r)
 	r.SLO = c.judge.report(run, windowLength(run.Window))
 	r.Server = serverSection(run.Server, run.Window)
+	c.gpus(r)
 	r.PrefixCache = c.prefixCache(r.Server)
 	r.Cost = c.cost(r)
 	r.Client = c.client(r)

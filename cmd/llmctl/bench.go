@@ -30,13 +30,13 @@ type benchFlags struct {
 	telemetry telemetryFlags
 	prompts   promptsFlags
 
-	endpoint, served, api, metricsURL string
-	headers                           []string
-	duration, warmup, drain           time.Duration
-	firstToken, idle, total, maxLag   time.Duration
-	requests, maxInFlight, count      int
-	seed                              uint64
-	ignoreEOS                         bool
+	endpoint, served, api           string
+	headers                         []string
+	duration, warmup, drain         time.Duration
+	firstToken, idle, total, maxLag time.Duration
+	requests, maxInFlight, count    int
+	seed                            uint64
+	ignoreEOS                       bool
 
 	save, maxFailures, ui string
 	asserts               []string
@@ -83,11 +83,9 @@ go to disk as they complete.`,
 
 func (f *benchFlags) addTarget(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.endpoint, "endpoint", "", "base URL, with or without /v1 (default: OPENAI_BASE_URL, else the bundled stack)")
 	flags.StringVar(&f.served, "served-model", "", "name of the model on the wire")
 	flags.StringVar(&f.api, "api", string(client.Chat), "dialect: chat or completions")
 	flags.StringArrayVarP(&f.headers, "header", "H", nil, "extra header, e.g. 'X-Team: search'; repeatable")
-	flags.StringVar(&f.metricsURL, "metrics-url", "", "Prometheus page of the target (default: /metrics beside /v1)")
 	flags.IntVar(&f.count, "count", 1, "accelerators behind the endpoint, for the cost")
 	f.engine.addLimits(cmd, "bundled engine: ")
 }
@@ -126,9 +124,7 @@ func (f *benchFlags) resolve(cmd *cobra.Command, s *iostreams.IO) (*bench, error
 	if cmd.Flags().Changed("duration") && cmd.Flags().Changed("requests") {
 		return nil, errors.New("--duration and --requests both bound the run; give one of them")
 	}
-	if f.endpoint == "" {
-		f.endpoint = s.Env("OPENAI_BASE_URL")
-	}
+	f.endpoint = f.client.first(s.Env("OPENAI_BASE_URL"))
 	if err := f.checkTarget(cmd); err != nil {
 		return nil, err
 	}

@@ -43,6 +43,7 @@ type bench struct {
 	requests    int // of this shard, when a number of them bounds the run
 	cost        record.Cost
 	warnings    []record.Warning // found before the run
+	live        *livePage        // nil unless asked for
 }
 
 // bundled reports whether the target is the stack that bench starts itself.
@@ -167,7 +168,7 @@ func (b *bench) facts(run *record.Run, v variant, t target) error {
 	run.Kind = "bench"
 	run.ID = v.id
 	run.Scenario = scenario
-	run.Target = record.Target{Endpoint: client.PublicEndpoint(t.endpoint), Model: t.model, Bundled: t.bundled, Device: t.device}
+	run.Target = record.Target{Endpoint: client.PublicEndpoint(t.endpoint), Endpoints: b.flags.client.public(), Model: t.model, Bundled: t.bundled, Device: t.device}
 	run.Environment = environment(run.Environment.Start)
 	run.Asked = b.asked()
 	run.Defaults = b.defaults

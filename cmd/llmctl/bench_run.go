@@ -29,6 +29,12 @@ func (b *bench) run(ctx context.Context) error {
 	defer watch.Wait()
 	defer cancel()
 
+	live, err := b.openLivePage()
+	if err != nil {
+		return err
+	}
+	defer live.close(ctx, stop)
+	b.live = live
 	keepers, err := b.newKeepers()
 	defer func() {
 		for _, k := range keepers {
@@ -43,6 +49,9 @@ func (b *bench) run(ctx context.Context) error {
 		return err
 	}
 	defer closeTarget()
+	if err := b.preflight(t); err != nil {
+		return err
+	}
 	measured, failed := b.repeats(ctx, stop, t, keepers)
 	if len(measured) == 0 {
 		return failed
@@ -127,7 +136,8 @@ func (b *bench) once(ctx context.Context, stop *stopper, t target, v variant, k 
 	}
 	view := b.newView(v.title, stop)
 	options := b.options(t, stream, stop)
-	options.OnRecord, options.OnLive = k.add, view.show
+	options.OnRecord, options.OnLive = b.live.observe(k.add, view.show)
+	options.GPUs = b.openGPUs(t)
 	ctx, cancel := context.WithCancel(ctx)
 	var watch sync.WaitGroup
 	watch.Go(func() {
@@ -157,7 +167,7 @@ func (b *bench) options(t target, stream *workload.Stream, stop *stopper) loadge
 	o := loadgen.Options{
 		Client: b.clientOptions(t), Model: t.model,
 		Workload: stream, Warmup: f.warmup, Drain: f.drain, MaxInFlight: f.maxInFlight,
-		ContinuousUsage: t.bundled, IgnoreEOS: f.ignoreEOS, MetricsURL: t.metricsURL, Stop: stop.stopped,
+		ContinuousUsage: t.bundled, IgnoreEOS: f.ignoreEOS, MetricsURLs: t.metrics, Stop: stop.stopped,
 		AbortFailures: f.phases.abortFailures, AbortSaturated: f.phases.abortSaturated,
 		Shard: f.phases.shard.i, Shards: f.phases.shard.n, StartAt: f.phases.startAt,
 	}
@@ -171,10 +181,12 @@ func (b *bench) options(t target, stream *workload.Stream, stop *stopper) loadge
 // clientOptions say to whom and how requests go.
 func (b *bench) clientOptions(t target) client.Options {
 	f := b.flags
-	return client.Options{
+	o := client.Options{
 		Endpoint: t.endpoint, APIKey: t.apiKey, API: client.API(f.api), Headers: b.headers,
 		FirstTokenTimeout: f.firstToken, IdleTimeout: f.idle, TotalTimeout: f.total,
 	}
+	f.client.options(&o)
+	return o
 }
 
 // environment describes this machine; a GPU that can not be asked is left out.

@@ -34,6 +34,7 @@ type Chunk struct {
 	Failed bool   // the chunk is an error
 
 	text, reasoning        []byte // of the choice with index 0, as in the JSON
+	tools                  []byte // its tool_calls, as in the JSON
 	message, kind, problem []byte // the message and type of an error, another server's words for it
 }
 
@@ -58,6 +59,10 @@ func (c *Chunk) AppendText(dst []byte) []byte { return jsonscan.AppendUnquoted(d
 // AppendReasoning appends the decoded reasoning text of the first choice. A
 // text that is sent both as reasoning_content and as reasoning counts once.
 func (c *Chunk) AppendReasoning(dst []byte) []byte { return jsonscan.AppendUnquoted(dst, c.reasoning) }
+
+// ToolCalls is the value of tool_calls of the first choice, a JSON array of
+// pieces of calls; nil when it has none.
+func (c *Chunk) ToolCalls() []byte { return c.tools }
 
 // FinishReason is the decoded finish reason, empty when there is none.
 func (c *Chunk) FinishReason() string { return string(jsonscan.AppendUnquoted(nil, c.Finish)) }

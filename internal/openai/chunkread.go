@@ -16,7 +16,7 @@ func (c *Chunk) document(s *jsonscan.Scanner) {
 		switch string(key) {
 		case "choices":
 			c.Choices, c.Content, c.Reasoning, c.ToolCall, c.Role = 0, false, false, false, false
-			c.Finish, c.text, c.reasoning = nil, nil, nil
+			c.Finish, c.text, c.reasoning, c.tools = nil, nil, nil, nil
 			c.choices(s)
 		case "usage":
 			c.Usage = usage(s)
@@ -93,6 +93,7 @@ func (c *Chunk) choice(s *jsonscan.Scanner) {
 type delta struct {
 	content, refusal             []byte
 	reasoning, reasoningContent  []byte
+	tools                        []byte
 	contentParts, toolCall, role bool
 }
 
@@ -118,7 +119,10 @@ func readDelta(s *jsonscan.Scanner) (d delta) {
 		case "reasoning":
 			d.reasoning = s.Text()
 		case "tool_calls":
-			tools = s.Filled()
+			value := s.At(s.Pos())
+			if tools, d.tools = s.Filled(), nil; tools {
+				d.tools = value.Value()
+			}
 		case "function_call": // the form before tool_calls
 			function = s.Filled()
 		case "role":
@@ -149,6 +153,9 @@ func (c *Chunk) add(d *delta, first bool) {
 	}
 	if first && len(reasoning) > 0 {
 		c.reasoning = reasoning
+	}
+	if first && len(d.tools) > 0 {
+		c.tools = d.tools
 	}
 }
 

@@ -1,6 +1,6 @@
 //go:build unix
 
-package doctor
+package limits
 
 import (
 	"fmt"
@@ -8,7 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func fileLimit() (uint64, error) {
+// Files is how many files and sockets this process may have open. The Go
+// runtime has raised the soft limit to the hard one by the time it is asked.
+func Files() (uint64, error) {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 		return 0, fmt.Errorf("reading the file limit: %w", err)
