@@ -123,6 +123,7 @@ func (r *runner) run(ctx context.Context) *Result {
 	r.stop()
 	close(over)
 	r.helpers.Wait()
+	r.drainOnce.Do(func() {}) // from here on nobody starts to drain
 	if r.drainTimer != nil {
 		r.drainTimer.Stop()
 	}
