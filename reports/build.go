@@ -60,7 +60,9 @@ func (c *collector) rates(r *Report) {
 	start, end := inSeconds(steady.start), inSeconds(steady.end)
 	r.Window.SteadyStartS, r.Window.SteadyEndS = &start, &end
 	length = inSeconds(steady.end - steady.start)
-	r.Rates.SteadyCompletedRPS = ratio(steady.completed, length)
+	if steady.completed > 0 && steady.end > steady.firstEnd {
+		r.Rates.SteadyCompletedRPS = ratio(steady.completed, inSeconds(steady.end-steady.firstEnd))
+	}
 	r.Rates.SteadyOutputTokensPerS = ratio(steady.output, length)
 }
 

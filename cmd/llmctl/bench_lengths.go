@@ -30,7 +30,7 @@ func (b *bench) calibrate(ctx context.Context, stop *stopper, t target) error {
 	if b.flags.prompts.calibrate == calibrateOff {
 		return nil
 	}
-	stream, err := b.stream(false)
+	stream, err := b.stream(false, workShare{})
 	if err != nil {
 		return usage(err)
 	}

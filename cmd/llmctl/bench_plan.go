@@ -40,6 +40,7 @@ type bench struct {
 	headers     http.Header
 	maxFailures float64
 	asserts     []string
+	requests    int // of this shard, when a number of them bounds the run
 	cost        record.Cost
 	lengths     request.Lengths  // of prompts at the target
 	warnings    []record.Warning // found before the run
@@ -72,10 +73,10 @@ func (b *bench) complete(sc profiles.Scenario, cmd *cobra.Command) error {
 		sc.SLO = []profiles.SLO{profiles.DefaultSLO(sc.Workload.Name)}
 		b.assume("SLO", sc.SLO[0].String(), "--slo")
 	}
-	if b.flags.requests == 0 && !cmd.Flags().Changed("duration") {
-		b.assume("duration", b.flags.duration.String(), "--duration")
-	}
 	b.scenario = sc
+	if lasts := b.lasts(); lasts > 0 && !cmd.Flags().Changed("duration") {
+		b.assume("duration", lasts.String(), "--duration")
+	}
 	if err := sc.Workload.Validate(); err != nil {
 		return err
 	}
@@ -85,7 +86,7 @@ func (b *bench) complete(sc profiles.Scenario, cmd *cobra.Command) error {
 	if sc.Experiment == experimentSharedPrefix && sc.Workload.Prefix.Groups == 0 {
 		return fmt.Errorf("the shared-prefix experiment needs a workload with shared prefixes, e.g. --prefix groups=4,tokens=256")
 	}
-	if _, err := b.stream(false); err != nil {
+	if err := b.divide(); err != nil {
 		return err
 	}
 	if err := b.flags.prompts.checkWorkload(&sc.Workload, client.API(b.flags.api), b.bundled()); err != nil {
@@ -157,21 +158,26 @@ func (b *bench) price(sc profiles.Scenario) error {
 	return nil
 }
 
-// stream is the workload's requests.
-func (b *bench) stream(unique bool) (*workload.Stream, error) {
+// stream is a shard's part of the workload's requests.
+func (b *bench) stream(unique bool, shard workShare) (*workload.Stream, error) {
 	recorded, err := b.recorded()
 	if err != nil {
 		return nil, err
 	}
-	return workload.New(b.scenario.Workload, workload.Options{Seed: b.flags.seed, UniquePrefixes: unique, Recorded: recorded})
+	return workload.New(b.scenario.Workload, workload.Options{
+		Seed: b.flags.seed, UniquePrefixes: unique, Recorded: recorded, Shard: shard.i, Shards: shard.n,
+	})
 }
 
 // asked says in one line what the run does.
 func (b *bench) asked() string {
 	w := b.scenario.Workload
-	length := b.flags.duration.String()
-	if b.flags.requests > 0 {
+	length := b.lasts().String()
+	switch {
+	case b.flags.requests > 0:
 		length = fmt.Sprintf("%d requests", b.flags.requests)
+	case b.lasts() == 0:
+		length = "as long as the trace"
 	}
 	if w.Trace.File != "" {
 		return fmt.Sprintf("requests of %s, %s for %s", w.Trace.File, w.Arrival.Words(), length)

@@ -20,7 +20,7 @@ import (
 	"github.com/llmctl/llmctl/reports/record"
 )
 
-// run loads the target, and prints and saves what it did.
+// run loads the target as often as asked, and prints and saves what it did.
 func (b *bench) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := &stopper{stopped: make(chan struct{}), abort: cancel}
@@ -35,11 +35,15 @@ func (b *bench) run(ctx context.Context) error {
 	}
 	defer live.close(ctx, stop)
 	b.live = live
-	keeper, err := b.newKeeper(b.flags.save)
+	keepers, err := b.newKeepers()
+	defer func() {
+		for _, k := range keepers {
+			k.abandon()
+		}
+	}()
 	if err != nil {
 		return err
 	}
-	defer keeper.abandon()
 	t, closeTarget, err := b.target(ctx, stop)
 	if err != nil {
 		return err
@@ -51,19 +55,23 @@ func (b *bench) run(ctx context.Context) error {
 	if err := b.calibrate(ctx, stop, t); err != nil {
 		return err
 	}
-	report, err := b.measure(ctx, stop, t, keeper)
-	if err != nil {
-		return err
+	measured, failed := b.repeats(ctx, stop, t, keepers)
+	if len(measured) == 0 {
+		return failed
 	}
-	if err := b.flags.output.write(b.io, report, func() error { return b.print(report) }); err != nil {
+	if err := b.show(measured); err != nil {
 		return err
 	}
 	select {
 	case <-t.died():
 		return t.child.failed()
 	default:
-		return judge(report.Verdict(), keeper.failed)
 	}
+	verdicts := []error{failed}
+	for i, report := range measured {
+		verdicts = append(verdicts, judge(report.Verdict(), keepers[i].failed))
+	}
+	return worst(verdicts)
 }
 
 // warn tells of something that the report says too.
@@ -75,20 +83,23 @@ func (b *bench) warn(code, format string, args ...any) {
 
 // measure runs the workload once, or twice for an experiment, and returns the
 // report of the run as asked for.
-func (b *bench) measure(ctx context.Context, stop *stopper, t target, main *keeper) (*reports.Report, error) {
+func (b *bench) measure(ctx context.Context, stop *stopper, t target, v variant, main *keeper) (*reports.Report, error) {
 	if b.scenario.Experiment != experimentSharedPrefix {
-		return b.once(ctx, stop, t, variant{id: b.id}, main)
+		return b.once(ctx, stop, t, v, main)
 	}
 	other, err := b.newKeeper(main.beside(experimentUnique))
 	if err != nil {
 		return nil, err
 	}
 	defer other.abandon()
-	unique, err := b.once(ctx, stop, t, variant{id: b.id + "-" + experimentUnique, unique: true, title: "1 of 2, unique prefixes"}, other)
+	first, second := v, v
+	first.id, first.unique, first.title = v.id+"-"+experimentUnique, true, v.titled("1 of 2, unique prefixes")
+	unique, err := b.once(ctx, stop, t, first, other)
 	if err != nil || stop.used() {
 		return unique, err
 	}
-	return b.once(ctx, stop, t, variant{id: b.id, title: "2 of 2, shared prefixes", base: unique}, main)
+	second.title, second.base = v.titled("2 of 2, shared prefixes"), unique
+	return b.once(ctx, stop, t, second, main)
 }
 
 // A variant is one of the runs of a bench.
@@ -97,6 +108,14 @@ type variant struct {
 	title  string // shown above the progress when there are several
 	unique bool
 	base   *reports.Report // the other half of the experiment, already measured
+}
+
+// titled adds to the title of a variant.
+func (v variant) titled(part string) string {
+	if v.title == "" {
+		return part
+	}
+	return v.title + ": " + part
 }
 
 // newID returns 64 random bits in hexadecimal.
@@ -108,9 +127,12 @@ func newID() string {
 
 // once loads the target with one stream, keeps the records, and sums them up.
 func (b *bench) once(ctx context.Context, stop *stopper, t target, v variant, k *keeper) (*reports.Report, error) {
-	stream, err := b.stream(v.unique)
+	stream, err := b.stream(v.unique, b.flags.phases.shard)
 	if err != nil {
 		return nil, usage(err)
+	}
+	if err := b.countdown(stop); err != nil {
+		return nil, err
 	}
 	if err := k.start(v, t); err != nil {
 		return nil, err
@@ -149,15 +171,13 @@ func (b *bench) options(t target, stream *workload.Stream, salt string, stop *st
 		Client: b.clientOptions(t), Model: t.model,
 		Workload: stream, Prompts: b.prompts(salt), Warmup: f.warmup, Drain: f.drain, MaxInFlight: f.maxInFlight,
 		ContinuousUsage: t.bundled, IgnoreEOS: f.ignoreEOS, MetricsURLs: t.metrics, Stop: stop.stopped,
+		AbortFailures: f.phases.abortFailures, AbortSaturated: f.phases.abortSaturated,
+		Shard: f.phases.shard.i, Shards: f.phases.shard.n, StartAt: f.phases.startAt,
 	}
 	if f.drain == 0 {
 		o.Drain = time.Nanosecond // 0 would ask the load generator for its default
 	}
-	if f.requests > 0 {
-		o.Requests = f.requests
-	} else {
-		o.Duration = f.duration
-	}
+	o.Requests, o.Duration = b.requests, b.lasts()
 	return o
 }
 
@@ -206,9 +226,4 @@ func judge(v reports.Verdict, notSaved error) error {
 	default:
 		return &failure{code: exitNotHeld, err: errors.New(v.Text)}
 	}
-}
-
-func (b *bench) print(r *reports.Report) error {
-	options := reports.TextOptions{Color: b.io.Color, Width: min(b.io.Width, 100)}
-	return reports.WriteText(b.io.Out, r, options)
 }

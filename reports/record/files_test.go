@@ -44,7 +44,7 @@ func exampleRun() Run {
 		Server:      []ServerSample{plain, full},
 		GPUs:        []GPUSeries{{Name: "g", Samples: []GPUSample{{1, 2, 3, 4, 5, 6, 7, 8}, hot}}, {Name: "mute"}},
 		Interrupted: true, Warnings: []Warning{{"c", "t"}}, ClosedLoop: true, SharedPrefix: true, MaxFailures: 0.05, Asserts: []string{"p99(ttft) < 1s"},
-		Records: Counted(0),
+		Records: Counted(0), Shard: 0, Shards: 4, StartAt: time.Unix(60, 0).UTC(),
 	}
 }
 
