@@ -170,6 +170,9 @@ func (b *bench) asked() string {
 	if b.flags.requests > 0 {
 		length = fmt.Sprintf("%d requests", b.flags.requests)
 	}
+	if w.Trace.File != "" {
+		return fmt.Sprintf("requests of %s, %s for %s", w.Trace.File, w.Arrival.Words(), length)
+	}
 	return fmt.Sprintf("%s, %s for %s; input %s, output %s tokens, prefix %s",
 		w.Name, w.Arrival.Words(), length, w.Input, w.Output, w.Prefix)
 }

@@ -50,8 +50,7 @@ with counts of tokens, a trace that bench replays, or a saved metrics page. Or i
 is the URL of the metrics page of vLLM, SGLang or llmctl, which is read twice.`,
 		Example: `  llmctl infer gateway.log > scenario.yaml
   llmctl infer requests.jsonl.gz --sessions > scenario.yaml
-  llmctl infer http://localhost:8000/metrics --over 60s > scenario.yaml
-  llmctl size -f scenario.yaml --model llama-3.1-8b`,
+  llmctl infer http://localhost:8000/metrics --over 60s > scenario.yaml`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.over <= 0 {
@@ -67,7 +66,7 @@ is the URL of the metrics page of vLLM, SGLang or llmctl, which is read twice.`,
 	flags := cmd.Flags()
 	flags.DurationVar(&f.over, "over", 10*time.Second, "time between the two readings of a URL")
 	flags.StringVar(&f.format, "trace-format", "", "read the file as a trace: "+strings.Join(trace.Formats(), ", ")+" (default: told by the content)")
-	flags.BoolVar(&f.sessions, "sessions", false, "make turns of the requests of a session; such a scenario is for bench alone")
+	flags.BoolVar(&f.sessions, "sessions", false, "make turns of the requests of a session, in the place of single requests with their whole prompts")
 	return cmd
 }
 

@@ -34,8 +34,9 @@ const (
 
 // Options say what a scenario is made for.
 type Options struct {
-	// Sessions makes requests of a session turns of one conversation, which a plan
-	// does not know. Otherwise each request is its own, with its whole prompt.
+	// Sessions makes requests of a session turns of one conversation: how much a
+	// later turn adds is a guess then. Otherwise each request is its own, with the
+	// whole prompt that it was seen with.
 	Sessions bool
 }
 
@@ -87,7 +88,7 @@ func (s *sample) add(r Request) {
 	if r.Output > 0 {
 		s.output = append(s.output, r.Output)
 	}
-	if later := s.continues(r); r.Input > 0 && !(later && s.o.Sessions) {
+	if later := s.continues(r); r.Input > 0 && (!later || !s.o.Sessions) {
 		s.first = append(s.first, r.Input)
 		if r.Cached >= 0 {
 			s.cacheKnown++

@@ -113,13 +113,17 @@ func (b *builder) finish() ([]workload.Session, error) {
 	r := b.report
 	r.Sessions = len(b.sessions)
 	if b.disorder > 0 {
-		b.note(fmt.Sprintf("%s timestamps are before one above them, the first at line %d; the requests were sorted",
+		b.note(fmt.Sprintf("timestamps before one above them: %s, the first at line %d; the requests were sorted",
 			units.Count(int64(b.disorder)), b.disorderLine))
 	}
+	part := b.o.Start > 0 || b.o.Duration > 0
 	if err := r.check(b.o.Strict); err != nil {
+		if part && r.Timed && r.Sessions == 0 {
+			err = fmt.Errorf("%w, in the part from %s after the first row on", err, b.o.Start)
+		}
 		return nil, err
 	}
-	if !r.Timed && (b.o.Start > 0 || b.o.Duration > 0) {
+	if !r.Timed && part {
 		return nil, errors.New("a part by time is asked for, and the trace has no times")
 	}
 	slices.SortStableFunc(b.sessions, func(x, y workload.Session) int { return cmp.Compare(x.Offset, y.Offset) })

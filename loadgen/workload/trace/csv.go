@@ -113,7 +113,7 @@ func (t *table) split(line []byte) (ok bool) {
 func (t *table) splitQuoted(text string) bool {
 	for at := 0; ; at++ {
 		t.starts = append(t.starts, at+1)
-		end := at
+		var end int
 		if at < len(text) && text[at] == '"' {
 			var field strings.Builder
 			for end = at + 1; ; end++ {

@@ -41,7 +41,7 @@ func TestLoad(t *testing.T) {
 		}, trace.Report{
 			Format: "azure", Rows: 4, Timed: true,
 			LeftOut: []trace.Skip{{Reason: "no answer, GeneratedTokens is 0", Count: 1, Line: 5, Column: 32}},
-			Notes:   []string{"1 timestamps are before one above them, the first at line 4; the requests were sorted"},
+			Notes:   []string{"timestamps before one above them: 1, the first at line 4; the requests were sorted"},
 		}},
 		{"burstgpt-1.csv", []workload.Session{
 			session(0, 0, lengths(472, 18)),
