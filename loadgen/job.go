@@ -12,7 +12,6 @@ import (
 // job is one request to be sent: one turn of a session.
 type job struct {
 	id      int64 // of its record, from when it is admitted
-	id      int64 // of its record, from when it is admitted
 	session workload.Session
 	turn    int
 	history []client.Answer // to the turns before this one

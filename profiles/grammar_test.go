@@ -5,6 +5,8 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -283,4 +285,31 @@ func FuzzParseSampleLines(f *testing.F) {
 			t.Fatal(err)
 		}
 	})
+}
+
+var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
+
+// TestDocumentedScenarios: what docs/scenario.md shows is read, and it names every
+// key, process and distribution.
+func TestDocumentedScenarios(t *testing.T) {
+	text, err := os.ReadFile("../docs/scenario.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := yamlBlock.FindAllSubmatch(text, -1)
+	if len(blocks) < 5 {
+		t.Fatalf("found %d scenarios", len(blocks))
+	}
+	for _, block := range blocks {
+		if _, err := ParseScenario(block[1]); err != nil {
+			t.Errorf("%v:\n%s", err, block[1])
+		}
+	}
+	words := slices.Concat(processes, countKinds, delayKinds, TraceFormats, arrivalNames,
+		[]string{"input", "output", "prefix", "session", "turns", "think", "cancel", "fraction", "after", "classes", "tenants", "models", "tools", "json_schema", "trace", "name"})
+	for _, word := range words {
+		if !strings.Contains(string(text), "`"+word+"`") {
+			t.Errorf("docs/scenario.md does not explain %s", word)
+		}
+	}
 }

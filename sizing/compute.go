@@ -13,7 +13,9 @@ import (
 // its value; a request that is well formed but can not be met gives a plan that
 // is not feasible, with reasons.
 func Compute(r Request) (*Plan, error) {
-	r.samples = &samples{}
+	if r.samples == nil {
+		r.samples = &samples{}
+	}
 	s, err := resolve(r)
 	if err != nil {
 		return nil, err

@@ -10,7 +10,8 @@
 //     parallel.go and stage.go (who holds what), activation.go and memory.go (what
 //     is left for the pool), layout.go, pools.go and blocks.go (how it is cut, and
 //     what fits).
-//   - Queueing: lengths.go, mix.go and prefix.go (what requests are like),
+//   - Queueing: flatten.go and sessions.go (a workload as a steady stream of single
+//     requests), lengths.go, mix.go and prefix.go (what requests are like),
 //     timemodel.go (a replica), prefill.go, load.go and latency.go (times at a
 //     rate), closed.go (a number of clients), rate.go (the largest rate that meets
 //     the objective), interval.go (how far off a time may be), disaggregate.go

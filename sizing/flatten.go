@@ -84,7 +84,7 @@ func busiest(sessions []workload.Session, speed float64) float64 {
 	most, inside, first := 0, 0, 0
 	for _, a := range arrivals {
 		inside += a.turns
-		for a.at-arrivals[first].at > window {
+		for a.at-arrivals[first].at >= window {
 			inside -= arrivals[first].turns
 			first++
 		}

@@ -38,7 +38,7 @@ type requestPoint struct {
 // Of it the share resident is in the cache (prefixHits); the misses of a prefix's
 // first use vanish over a long run.
 func newMix(w profiles.Workload, blockSize int, resident float64, limit int) mix {
-	return mixOf(w, limit, func(tokens float64, _ slice) (cached, common, shared float64) {
+	return mixOf(w, limit, func(_ int, tokens float64) (cached, common, shared float64) {
 		if w.Prefix.Groups > 0 {
 			shared = wholeBlocks(min(float64(w.Prefix.Tokens), tokens-1), blockSize)
 		}
@@ -52,8 +52,8 @@ func wholeBlocks(tokens float64, blockSize int) float64 {
 }
 
 // mixOf is the mix of a workload whose prompts are cached as kept says, which gets
-// a length and the part of the distribution that it stands for.
-func mixOf(w profiles.Workload, limit int, kept func(tokens float64, at slice) (cached, common, shared float64)) mix {
+// the number of a point and its length.
+func mixOf(w profiles.Workload, limit int, kept func(i int, tokens float64) (cached, common, shared float64)) mix {
 	inputs, outputs := newLengths(w.Input, limit), newLengths(w.Output, limit)
 	m := mix{
 		outputs: outputs,
@@ -61,9 +61,8 @@ func mixOf(w profiles.Workload, limit int, kept func(tokens float64, at slice) (
 		longest: inputs.quantile(0.99),
 		longOut: outputs.quantile(0.99),
 	}
-	slices := pointSlices()
 	for i, point := range inputs.points() {
-		cached, common, shared := kept(point.value, slices[i])
+		cached, common, shared := kept(i, point.value)
 		p := requestPoint{weight: point.weight, tokens: point.value, cached: cached, common: common}
 		m.inputs = append(m.inputs, p)
 		m.input += p.weight * p.tokens

@@ -27,7 +27,13 @@ var queueCases = []struct {
 }{
 	{"chat", nil, 1, true},
 	{"rag", func(r *Request) { r.Scenario.Workload = builtin("rag") }, 1, false},
-	{"agent", func(r *Request) { r.Scenario.Workload = builtin("agent") }, 1, false},
+	{"long and mostly shared", func(r *Request) {
+		r.Scenario.Workload = profiles.Workload{
+			Name:  "agent",
+			Input: profiles.Distribution{Kind: profiles.Lognormal, Mean: 8000, P99: 32_000}, Output: profiles.Distribution{Kind: profiles.Lognormal, Mean: 400, P99: 2000},
+			Prefix: profiles.Prefix{Groups: 32, Tokens: 5000},
+		}
+	}, 1, false},
 	{"1,024 in, 512 out", func(r *Request) { r.Scenario.Workload = profiles.Workload{Input: fixed(1024), Output: fixed(512)} }, 0.5, false},
 	{"16,000 in, 200 out", func(r *Request) { r.Scenario.Workload = profiles.Workload{Input: fixed(16000), Output: fixed(200)} }, 1, true},
 	{"500 in, 200 out", func(r *Request) { r.Scenario.Workload = profiles.Workload{Input: fixed(500), Output: fixed(200)} }, 0.6, false},

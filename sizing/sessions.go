@@ -13,25 +13,30 @@ import (
 
 const (
 	// sampledRequests of a workload of sessions stand for all: their 99th
-	// percentile has 200 above it, and is known to a few percent.
-	sampledRequests = 20_000
-	fewestSessions  = 2_000
+	// percentile has 1,000 above it, and is known to about a percent.
+	sampledRequests = 100_000
+	fewestSessions  = 10_000
 	sampleSeed      = 1
 )
 
 // sampled are requests of sessions as a server sees them: one by one, each with
-// all that the session said before. They are in ascending order of the prompt.
+// all that the session said before.
 type sampled struct {
-	requests []sampledRequest
-	turns    float64 // requests per session, mean
-	recorded bool    // in a trace
+	prompts, outputs profiles.Distribution // of requests
+	kept             []share               // of the prompts of each of pointSlices
+	requests         int
+	turns            float64 // requests per session, mean
+	recorded         bool    // in a trace
 }
+
+// share is a part of prompt tokens: what a cache without limits has of them, and
+// what of that other sessions share.
+type share struct{ cached, common float64 }
 
 type sampledRequest struct {
 	prompt float64 // tokens
 	cached float64 // of prompt, what a cache without limits has
 	common float64 // of cached, what other sessions share
-	output float64
 }
 
 // samples keeps what sampling a workload gave: a search asks for it for each
@@ -57,49 +62,66 @@ func sample(w profiles.Workload, recorded []workload.Session) (*sampled, error) 
 	if err != nil {
 		return nil, fmt.Errorf("workload: %w", err)
 	}
-	if len(totals.Input) == 0 {
-		return nil, fmt.Errorf("workload: its sessions have no requests")
-	}
-	s := &sampled{turns: float64(len(totals.Input)) / float64(totals.Sessions), recorded: len(recorded) > 0}
+	requests, outputs := make([]sampledRequest, len(totals.Input)), make([]float64, len(totals.Input))
 	for i, prompt := range totals.Input {
-		r := sampledRequest{prompt: max(1, float64(prompt)), cached: float64(totals.Cached[i]), output: max(1, float64(totals.Output[i]))}
+		r := sampledRequest{prompt: max(1, float64(prompt)), cached: float64(totals.Cached[i])}
 		if w.Prefix.Groups > 0 {
 			// A session's first prompt begins with the prefix of a group, and all
 			// later ones with the first.
 			r.common = min(r.cached, float64(w.Prefix.Tokens))
 		}
-		s.requests = append(s.requests, r)
+		requests[i], outputs[i] = r, max(1, float64(totals.Output[i]))
 	}
-	slices.SortStableFunc(s.requests, func(a, b sampledRequest) int { return cmp.Compare(a.prompt, b.prompt) })
+	slices.SortFunc(requests, func(a, b sampledRequest) int {
+		return cmp.Or(cmp.Compare(a.prompt, b.prompt), cmp.Compare(a.cached, b.cached), cmp.Compare(a.common, b.common))
+	})
+	slices.Sort(outputs)
+	prompts := make([]float64, len(requests))
+	for i, r := range requests {
+		prompts[i] = r.prompt
+	}
+	s := &sampled{
+		prompts: lengthsOf(prompts), outputs: lengthsOf(outputs), requests: len(requests),
+		turns: float64(len(requests)) / float64(totals.Sessions), recorded: len(recorded) > 0,
+	}
+	for _, at := range pointSlices() {
+		s.kept = append(s.kept, keptOf(requests, at))
+	}
 	return s, nil
 }
 
-// workload is w as a stream of single requests with these lengths.
-func (s *sampled) workload(w profiles.Workload) profiles.Workload {
-	prompts, outputs := make([]float64, len(s.requests)), make([]float64, len(s.requests))
-	for i, r := range s.requests {
-		prompts[i], outputs[i] = r.prompt, r.output
+// mostValues of a distribution are enough for its points (lengths.points), and a
+// hundredth of the time of all that were sampled.
+const mostValues = 2000
+
+// lengthsOf is the distribution of ascending values: of the means of equal parts of
+// them when they are many, which keeps the mean.
+func lengthsOf(values []float64) profiles.Distribution {
+	if len(values) > mostValues {
+		parts := make([]float64, mostValues)
+		for i := range parts {
+			part := values[i*len(values)/mostValues : (i+1)*len(values)/mostValues]
+			for _, v := range part {
+				parts[i] += v / float64(len(part))
+			}
+		}
+		values = parts
 	}
-	slices.Sort(outputs)
-	w.Input = profiles.Distribution{Kind: profiles.Empirical, Samples: &profiles.Samples{Values: prompts}}
-	w.Output = profiles.Distribution{Kind: profiles.Empirical, Samples: &profiles.Samples{Values: outputs}}
-	w.Session, w.Trace = profiles.Session{}, profiles.Trace{}
-	return w
+	return profiles.Distribution{Kind: profiles.Empirical, Samples: &profiles.Samples{Values: values}}
 }
 
-// within is the mean of what requests in a part of the distribution have cached,
-// as shares of their prompts.
-func (s *sampled) within(at slice) (cached, common float64) {
-	n := float64(len(s.requests))
-	low := min(int(at.low*n), len(s.requests)-1)
-	high := max(low+1, min(int(at.high*n+0.5), len(s.requests)))
-	prompt := 0.0
-	for _, r := range s.requests[low:high] {
+// keptOf is what requests in a part of the distribution have cached.
+func keptOf(requests []sampledRequest, at slice) share {
+	n := float64(len(requests))
+	low := min(int(at.low*n), len(requests)-1)
+	high := max(low+1, min(int(at.high*n+0.5), len(requests)))
+	prompt, kept := 0.0, share{}
+	for _, r := range requests[low:high] {
 		prompt += r.prompt
-		cached += r.cached
-		common += r.common
+		kept.cached += r.cached
+		kept.common += r.common
 	}
-	return cached / prompt, common / prompt
+	return share{kept.cached / prompt, kept.common / prompt}
 }
 
 // mix reads the workload with the share resident of its shared prefixes in the
@@ -109,14 +131,13 @@ func (s *situation) mix(resident float64, limit int) mix {
 		return newMix(s.workload, s.inputs.BlockSize, resident, limit)
 	}
 	block := s.inputs.BlockSize
-	return mixOf(s.workload, limit, func(tokens float64, at slice) (cached, common, shared float64) {
-		ofCached, ofCommon := s.sampled.within(at)
-		most := max(0, tokens-1)
-		shared = wholeBlocks(min(most, ofCached*tokens), block)
+	return mixOf(s.workload, limit, func(i int, tokens float64) (cached, common, shared float64) {
+		of := s.sampled.kept[i]
+		shared = wholeBlocks(min(max(0, tokens-1), of.cached*tokens), block)
 		if !s.inputs.PrefixCaching {
 			return 0, 0, shared
 		}
-		prefix := wholeBlocks(min(shared, ofCommon*tokens), block)
+		prefix := wholeBlocks(min(shared, of.common*tokens), block)
 		return shared - prefix*(1-resident), prefix * resident, shared
 	})
 }
@@ -136,7 +157,9 @@ func (s *situation) flattenSessions(w profiles.Workload, r Request) (profiles.Wo
 		return w, err
 	}
 	s.think = cmp.Or(s.think, w.Session.Think.Average())
-	return s.sampled.workload(w), nil
+	w.Input, w.Output = s.sampled.prompts, s.sampled.outputs
+	w.Session, w.Trace = profiles.Session{}, profiles.Trace{}
+	return w, nil
 }
 
 // warnOfSessions says what the plan makes of sessions.
@@ -146,7 +169,7 @@ func (s *situation) warnOfSessions(m mix) {
 	}
 	if s.sampled.recorded {
 		s.warn("trace", "lengths are those of the %s recorded requests, prompts of %s tokens on average, of which %.0f%% are cached, as far as their sessions and blocks repeat: recorded texts that begin alike by chance are not known",
-			units.Count(int64(len(s.sampled.requests))), units.Number(m.input), 100*m.hitRate())
+			units.Count(int64(s.sampled.requests)), units.Number(m.input), 100*m.hitRate())
 	}
 	if s.sampled.turns > 1 && !s.inputs.PrefixCaching {
 		s.warn("sessions", "a session has %s requests on average, and each computes all that was said before: --prefix-caching on would spare it", units.Number(s.sampled.turns))

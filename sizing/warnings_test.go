@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/llmctl/llmctl/loadgen/workload"
 	"github.com/llmctl/llmctl/profiles"
 	"github.com/llmctl/llmctl/sizing/cost"
 )
@@ -218,6 +219,61 @@ func warningCases(t *testing.T) map[string][2]func(*Request) {
 			func(r *Request) {
 				r.Scenario.Model, r.Scenario.Accelerator, r.Scenario.Engine = "gemma-4-26b-a4b", "l40s-48gb", "vllm@0.25"
 			},
+		},
+		"peak-rate": {
+			func(r *Request) {
+				r.Scenario.Workload.Arrival = profiles.Arrival{Process: profiles.Ramp, ToPerS: 20, Over: time.Minute}
+			},
+			func(r *Request) { r.Scenario.Workload.Arrival = rps(20) },
+		},
+		"bursts": {
+			func(r *Request) {
+				r.Scenario.Workload.Arrival = profiles.Arrival{Process: profiles.Gamma, RatePerS: 20, CV: 2}
+			},
+			func(r *Request) {
+				r.Scenario.Workload.Arrival = profiles.Arrival{Process: profiles.Gamma, RatePerS: 20, CV: 0.5}
+			},
+		},
+		"users": {
+			func(r *Request) {
+				r.Scenario.Workload.Arrival = profiles.Arrival{Process: profiles.Users, Count: 50}
+				r.Scenario.Workload.Session.Think = profiles.Delay{Kind: profiles.Fixed, Mean: 8 * time.Second}
+			},
+			func(r *Request) { r.Scenario.Workload.Arrival = profiles.Arrival{Process: profiles.Users, Count: 50} },
+		},
+		"trace": {
+			func(r *Request) {
+				r.Scenario.Workload.Trace.File, r.Recorded = "x", []workload.Session{turns(0, 100), turns(time.Minute, 100)}
+			},
+			func(r *Request) { r.Scenario.Workload.Input = fixed(100) },
+		},
+		"sessions": {
+			func(r *Request) { r.Scenario.Workload.Session = sessions(3) },
+			func(r *Request) { r.Scenario.Workload.Session = sessions(1) },
+		},
+		"session-cache": {
+			func(r *Request) {
+				r.Scenario.Workload.Arrival, r.Scenario.Workload.Session = rps(20), sessions(3)
+				r.Scenario.Workload.Session.Think = profiles.Delay{Kind: profiles.Exponential, Mean: 10 * time.Minute}
+			},
+			func(r *Request) {
+				r.Scenario.Workload.Arrival, r.Scenario.Workload.Session = rps(20), sessions(3)
+				r.Scenario.Workload.Session.Think = profiles.Delay{Kind: profiles.Exponential, Mean: time.Second}
+			},
+		},
+		"models": {
+			func(r *Request) { r.Scenario.Workload.Models = map[string]float64{"a": 0.7, "b": 0.3} },
+			func(r *Request) { r.Scenario.Workload.Models = map[string]float64{"a": 1} },
+		},
+		"cancelled": {
+			func(r *Request) {
+				r.Scenario.Workload.Cancel = profiles.Cancel{Fraction: 0.1, After: profiles.Delay{Kind: profiles.Fixed, Mean: time.Second}}
+			},
+			nil,
+		},
+		"structured-output": {
+			func(r *Request) { r.Scenario.Workload.Tools = 0.5 },
+			nil,
 		},
 		"batch-one": {
 			func(r *Request) { r.Scenario.Workload.Arrival = rps(0.1) },

@@ -132,8 +132,9 @@ func workloadRow(name string) ([]field, error) {
 		{key: "title", value: p.Title, head: "title", text: p.Title},
 		{key: "input_tokens", value: w.Input},
 		{key: "output_tokens", value: w.Output},
-		{key: "input_tokens_mean", value: w.Input.Mean, head: "input", text: units.Number(w.Input.Mean), right: true},
-		{key: "output_tokens_mean", value: w.Output.Mean, head: "output", text: units.Number(w.Output.Mean), right: true},
+		{key: "input_tokens_mean", value: w.Input.Average(), head: "input", text: units.Number(w.Input.Average()), right: true},
+		{key: "output_tokens_mean", value: w.Output.Average(), head: "output", text: units.Number(w.Output.Average()), right: true},
+		{key: "turns_mean", value: w.Session.MeanTurns(), head: "turns", text: units.Number(w.Session.MeanTurns()), right: true},
 		{key: "prefix", value: w.Prefix.String(), head: "prefix", text: w.Prefix.String()},
 		{key: "slo", value: p.SLO},
 	}, nil

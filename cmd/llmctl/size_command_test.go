@@ -55,6 +55,22 @@ func TestRequestIsItsCommandLine(t *testing.T) {
 			}},
 			KVCacheMemory: 1<<33 + 1,
 		},
+		"sessions of users": {
+			Scenario: profiles.Scenario{Model: "llama-3.1-8b", Workload: profiles.Workload{
+				Arrival: profiles.Arrival{Process: profiles.Users, Count: 30, RampUp: time.Minute}, Input: profiles.Distribution{Kind: profiles.Fixed, Mean: 300},
+				Session: profiles.Session{
+					Turns: profiles.Distribution{Kind: profiles.Geometric, Mean: 3},
+					Think: profiles.Delay{Kind: profiles.Exponential, Mean: 8 * time.Second},
+				},
+			}},
+		},
+		"a rate that changes": {
+			Scenario: profiles.Scenario{Model: "llama-3.1-8b", Workload: profiles.Workload{
+				Arrival: profiles.Arrival{Process: profiles.Steps, CV: 1, Curve: &profiles.Curve{Steps: []profiles.Step{{RatePerS: 2, For: time.Minute}, {RatePerS: 9}}}},
+				Input:   profiles.Distribution{Kind: profiles.Empirical, Samples: &profiles.Samples{Values: []float64{10, 2000}}},
+				Output:  profiles.Distribution{Kind: profiles.Zipf, Exponent: 1.1, Min: 5, Max: 500},
+			}},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			want, err := sizing.Compute(r)
