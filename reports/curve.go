@@ -1,0 +1,201 @@
+package reports
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/llmctl/llmctl/loadgen/search"
+	"github.com/llmctl/llmctl/reports/record"
+	"github.com/llmctl/llmctl/reports/stats"
+)
+
+// CurveSchema names the document of a sweep or of a search for the limit.
+const CurveSchema = "llmctl/curve/v1"
+
+// Kinds of curves.
+const (
+	SweepCurve = "sweep"        // loads as given
+	LimitCurve = "find-goodput" // loads as the search chose them
+)
+
+// Curve is a target under several loads, in the form of llmctl/curve/v1
+// (docs/results.md). Points are in the order of their loads, repeats one after
+// another.
+type Curve struct {
+	Schema      string             `json:"schema"`
+	Kind        string             `json:"kind"`
+	ID          string             `json:"id,omitempty"`
+	Axis        search.Axis        `json:"axis"` // what the load of a point is
+	Asked       string             `json:"asked,omitempty"`
+	Defaults    []record.Default   `json:"defaults,omitempty"`
+	Scenario    json.RawMessage    `json:"scenario,omitempty"`
+	Target      record.Target      `json:"target"`
+	Environment record.Environment `json:"environment"`
+	Points      []CurvePoint       `json:"points"`
+	Knee        *float64           `json:"knee,omitempty"`  // load of the largest throughput ÷ response time
+	Limit       *CurveLimit        `json:"limit,omitempty"` // absent when no load met the objective
+	Interrupted bool               `json:"interrupted,omitempty"`
+	Ended       string             `json:"ended,omitempty"` // why the search ended
+	Warnings    []record.Warning   `json:"warnings"`
+}
+
+// CurvePoint is one run.
+type CurvePoint struct {
+	Load             float64     `json:"load"`
+	Run              string      `json:"run,omitempty"` // its folder, inside that of the curve
+	Requests         int         `json:"requests"`
+	OK               int         `json:"ok"`
+	FailedShare      *float64    `json:"failed_share,omitempty"`
+	OfferedRPS       *float64    `json:"offered_rps,omitempty"`
+	CompletedRPS     *float64    `json:"completed_rps,omitempty"`
+	OutputTokensPerS *float64    `json:"output_tokens_per_s,omitempty"`
+	TTFT             *stats.Dist `json:"ttft_s,omitempty"`
+	TPOT             *stats.Dist `json:"tpot_s,omitempty"`
+	E2E              *stats.Dist `json:"e2e_s,omitempty"`
+	Attainment       *float64    `json:"attainment,omitempty"` // of the objective that is missed the most
+	TargetShare      float64     `json:"target_share"`         // what that objective asks for
+	Counted          int         `json:"counted"`              // requests that it judged
+	Holds            bool        `json:"holds"`
+	GoodputRPS       *float64    `json:"goodput_rps,omitempty"`
+	USDPer1MOutput   *float64    `json:"usd_per_1m_output_tokens,omitempty"`
+	// Trusted is false when the run says little about the target; Verdict says why.
+	Trusted       bool   `json:"trusted"`
+	ClientLimited bool   `json:"client_limited,omitempty"`
+	Verdict       string `json:"verdict"`
+}
+
+// CurveLimit is the largest load that meets the objective.
+type CurveLimit struct {
+	Load          float64  `json:"load"`
+	Low           float64  `json:"low"` // 95 % interval
+	High          float64  `json:"high"`
+	Holds         float64  `json:"holds"`            // the largest load tried that met it
+	Misses        *float64 `json:"misses,omitempty"` // the smallest above that did not
+	AtLeast       bool     `json:"at_least,omitempty"`
+	ClientLimited bool     `json:"client_limited,omitempty"`
+}
+
+// NewCurvePoint sums a run up for a curve.
+func NewCurvePoint(load float64, run string, r *Report) CurvePoint {
+	v := r.Verdict()
+	p := CurvePoint{
+		Load: load, Run: run, Requests: r.Requests.Scheduled, OK: r.Requests.OK, FailedShare: r.Requests.FailedShare,
+		OfferedRPS: r.Rates.OfferedRPS, CompletedRPS: r.Rates.CompletedRPS, OutputTokensPerS: r.Rates.OutputTokensPerS,
+		TTFT: r.TTFT, TPOT: r.TPOT, E2E: r.E2E,
+		Trusted: v.Trustworthy(), ClientLimited: r.Client.Limited, Verdict: v.Reason.String(),
+		TargetShare: DefaultAttainment,
+	}
+	if r.Cost != nil {
+		p.USDPer1MOutput = r.Cost.USDPer1MOutput
+	}
+	if r.SLO != nil {
+		p.GoodputRPS = r.SLO.GoodputRPS
+		p.Counted = r.SLO.Counted
+		worst := -1
+		for i, o := range r.SLO.Objectives {
+			if o.Attainment == nil {
+				continue
+			}
+			if worst < 0 || *o.Attainment-o.Target < *p.Attainment-p.TargetShare {
+				worst = i
+				p.Attainment, p.TargetShare = o.Attainment, o.Target
+			}
+		}
+	}
+	p.Holds = !p.ClientLimited && p.Attainment != nil && *p.Attainment >= p.TargetShare
+	return p
+}
+
+// SearchPoint is the point as a search for the limit sees it. A run of which no
+// request counted met nothing.
+func (p CurvePoint) SearchPoint() search.Point {
+	out := search.Point{Load: p.Load, Target: p.TargetShare, Counted: p.Counted, ClientLimited: p.ClientLimited}
+	if p.Attainment != nil {
+		out.Attainment = *p.Attainment
+	}
+	return out
+}
+
+// SearchPoints are all points as a search for the limit sees them.
+func (c *Curve) SearchPoints() []search.Point {
+	points := make([]search.Point, len(c.Points))
+	for i, p := range c.Points {
+		points[i] = p.SearchPoint()
+	}
+	return points
+}
+
+// Add puts a point in its place and finds knee and limit anew. seed is that of
+// the resampling behind the limit's interval.
+func (c *Curve) Add(p CurvePoint, seed uint64) {
+	at := len(c.Points)
+	for at > 0 && c.Points[at-1].Load > p.Load {
+		at--
+	}
+	c.Points = append(c.Points, CurvePoint{})
+	copy(c.Points[at+1:], c.Points[at:])
+	c.Points[at] = p
+	c.Knee = c.knee()
+	c.Limit = nil
+	if limit, ok := search.Find(c.SearchPoints(), seed); ok {
+		c.Limit = &CurveLimit{Load: rounded(limit.Load), Low: rounded(limit.Low), High: rounded(limit.High), Holds: limit.Holds,
+			AtLeast: limit.AtLeast, ClientLimited: limit.ClientLimited}
+		if limit.Misses > 0 {
+			c.Limit.Misses = &limit.Misses
+		}
+	}
+}
+
+// knee is the load of the largest power: completed requests per second ÷ mean
+// time of a request, each the mean over the repeats of a load.
+func (c *Curve) knee() *float64 {
+	var loads, throughput, response []float64
+	for i := 0; i < len(c.Points); {
+		load := c.Points[i].Load
+		var rate, time, n float64
+		for ; i < len(c.Points) && c.Points[i].Load == load; i++ {
+			if p := c.Points[i]; p.CompletedRPS != nil && p.E2E != nil && p.Trusted {
+				rate += *p.CompletedRPS
+				time += p.E2E.Mean
+				n++
+			}
+		}
+		if n > 0 {
+			loads, throughput, response = append(loads, load), append(throughput, rate/n), append(response, time/n)
+		}
+	}
+	if at, ok := search.Knee(throughput, response); ok {
+		return &loads[at]
+	}
+	return nil
+}
+
+// JSON is the curve as a document, indented, with a newline at its end.
+func (c *Curve) JSON() (json.RawMessage, error) {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(c); err != nil {
+		return nil, fmt.Errorf("encoding the curve: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+// ParseCurve reads what JSON wrote.
+func ParseCurve(doc []byte) (*Curve, error) {
+	var c Curve
+	if err := json.Unmarshal(doc, &c); err != nil {
+		return nil, fmt.Errorf("parsing curve: %w", err)
+	}
+	if c.Schema != CurveSchema {
+		return nil, fmt.Errorf("parsing curve: its schema is %q, expected %s", c.Schema, CurveSchema)
+	}
+	for i, p := range c.Points {
+		if !(p.Load > 0) || i > 0 && p.Load < c.Points[i-1].Load {
+			return nil, fmt.Errorf("parsing curve: point %d has a load of %g, expected loads above 0 in ascending order", i+1, p.Load)
+		}
+	}
+	return &c, nil
+}
