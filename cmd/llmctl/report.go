@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -17,9 +18,12 @@ func newReport(s *iostreams.IO) *cobra.Command {
 		Use:     "report RUN",
 		Short:   "Show a saved run again",
 		Long:    "Show a run that bench --save kept. Every number is computed anew from its records.",
-		Example: "  llmctl report runs/1\n  llmctl report runs/1 -o json",
+		Example: "  llmctl report runs/1\n  llmctl report runs/1 -o json\n  llmctl report runs/1 --format vegeta | vegeta report",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
+			if output.format == "vegeta" {
+				return writeVegeta(s, args[0])
+			}
 			report, err := readRun(s, args[0])
 			if err != nil {
 				return err
@@ -33,8 +37,22 @@ func newReport(s *iostreams.IO) *cobra.Command {
 			return err
 		},
 	}
-	output.add(cmd)
+	output.add(cmd, "vegeta")
+	cmd.Flags().Var(&output, "format", "the same as --output")
 	return cmd
+}
+
+// writeVegeta prints the requests of a saved run for vegeta.
+func writeVegeta(s *iostreams.IO, path string) error {
+	saved, err := record.Open(path)
+	if err != nil {
+		return err
+	}
+	left, err := reports.WriteVegeta(s.Out, saved.Run, saved.Records())
+	if left > 0 {
+		fmt.Fprintf(s.Err, "left out %d requests that were cut, cancelled or never sent: vegeta has no word for them\n", left)
+	}
+	return errors.Join(err, saved.Err())
 }
 
 // readRun sums a saved run up again. What an experiment compared it with is
