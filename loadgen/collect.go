@@ -28,7 +28,10 @@ type collector struct {
 	// Of the collector's goroutine alone:
 	ok, failed, cancelled, dropped int
 	failures                       map[record.Failure]int
+	failing                        failureRule
 	history                        []counts // of the last second, oldest first
+
+	saturation saturation
 
 	mu         sync.Mutex
 	ttft, tpot recent
@@ -49,6 +52,10 @@ func startCollector(r *runner, s *scraper) *collector {
 		exited:   make(chan struct{}),
 		failures: map[record.Failure]int{},
 	}
+	c.failing.limit = r.o.AbortFailures
+	if r.open { // a closed loop can not outrun its target
+		c.saturation.window = r.o.AbortSaturated
+	}
 	go c.loop()
 	return c
 }
@@ -67,7 +74,7 @@ func (c *collector) stop() []*record.Record {
 func (c *collector) loop() {
 	defer close(c.exited)
 	var tick <-chan time.Time
-	if c.r.o.OnLive != nil {
+	if c.r.o.OnLive != nil || c.saturation.window > 0 {
 		ticker := time.NewTicker(liveInterval)
 		defer ticker.Stop()
 		tick = ticker.C
@@ -82,6 +89,7 @@ func (c *collector) loop() {
 			c.take(rec)
 		case <-tick:
 			c.publish()
+			c.r.abort(c.saturation.sample(c.r.now()-c.r.o.Warmup, int(c.r.flying.Load())))
 		}
 	}
 }
@@ -99,6 +107,11 @@ func (c *collector) take(rec *record.Record) {
 	default:
 		c.cancelled++
 	}
+	if rec.Outcome == record.OK || rec.Outcome == record.Failed {
+		if c.r.now() >= c.r.o.Warmup {
+			c.r.abort(c.failing.add(rec.Outcome == record.Failed))
+		}
+	}
 	if lag, ok := rec.Sent.Sub(rec.Scheduled); ok {
 		sent, _ := rec.Sent.Since()
 		c.note(&c.lag, sent, lag)
@@ -115,7 +128,10 @@ func (c *collector) take(rec *record.Record) {
 }
 
 // first notes a first token as it arrives.
-func (c *collector) first(now, ttft time.Duration) { c.note(&c.ttft, now, ttft) }
+func (c *collector) first(now, ttft time.Duration) {
+	c.note(&c.ttft, now, ttft)
+	c.saturation.first(now-c.r.o.Warmup, ttft)
+}
 
 // output notes output tokens as they arrive.
 func (c *collector) output(n int) { c.tokens.Add(int64(n)) }
@@ -157,7 +173,7 @@ func (c *collector) publish() {
 		Failures:         maps.Clone(c.failures),
 		Server:           c.scraper.latest(),
 	}
-	if _, live.ClosedLoop = c.r.o.Workload.Closed(); !live.ClosedLoop {
+	if live.ClosedLoop = !c.r.open; c.r.open {
 		live.OfferedRPS = per(current.scheduled - oldest.scheduled)
 	}
 	c.mu.Lock()

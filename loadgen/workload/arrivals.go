@@ -20,12 +20,20 @@ type arrivals interface {
 // Gaps of much slower ones would not fit into a time.Duration.
 const minRate = 1e-6
 
-func newArrivals(a profiles.Arrival, seed uint64) (arrivals, error) {
-	if a.Process == profiles.Closed {
+func newArrivals(a profiles.Arrival, seed uint64, recorded []Session) (arrivals, error) {
+	switch a.Process {
+	case profiles.Closed:
 		if a.Concurrency < 1 {
 			return nil, fmt.Errorf("closed loop with %d requests in flight, expected at least 1", a.Concurrency)
 		}
 		return closed{}, nil
+	case profiles.Users:
+		if a.Count < 1 {
+			return nil, fmt.Errorf("closed loop of %d users, expected at least 1", a.Count)
+		}
+		return closed{}, nil
+	case profiles.TraceArrival:
+		return replay(recorded), nil
 	}
 	if !(a.RatePerS > 0) || math.IsInf(a.RatePerS, 0) {
 		return nil, fmt.Errorf("arrival rate of %g/s, expected more than 0", a.RatePerS)
@@ -47,6 +55,11 @@ func newArrivals(a profiles.Arrival, seed uint64) (arrivals, error) {
 type closed struct{}
 
 func (closed) Offset(int64) time.Duration { return 0 }
+
+// replay takes the times of a trace.
+type replay []Session
+
+func (r replay) Offset(i int64) time.Duration { return r[i].Offset }
 
 // constant spaces sessions evenly. Each offset is computed from the index, so
 // that rounding to nanoseconds does not add up.

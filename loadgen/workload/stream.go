@@ -87,8 +87,11 @@ type Stream struct {
 func New(w profiles.Workload, o Options) (*Stream, error) {
 	s := &Stream{workload: w, options: o, textSeed: o.Seed ^ hash(o.Salt), prefixes: map[int]text{}}
 	var err error
-	if s.arrivals, err = newArrivals(w.Arrival, o.Seed); err != nil {
+	if s.arrivals, err = newArrivals(w.Arrival, o.Seed, o.Recorded); err != nil {
 		return nil, err
+	}
+	if len(o.Recorded) > 0 {
+		return s, nil
 	}
 	if s.input, err = newLengths("input", w.Input); err != nil {
 		return nil, err
@@ -130,18 +133,46 @@ func (s *Stream) Users() (n int, ok bool) {
 	return s.workload.Arrival.Count, s.workload.Arrival.Process == profiles.Users
 }
 
+// RampUp is the time over which the requests in flight of a closed loop, or its
+// users, grow from 1 to their number; 0 is at once.
+func (s *Stream) RampUp() time.Duration { return s.workload.Arrival.RampUp }
+
+// Len returns the number of sessions that this shard sends; finite is false when
+// they never end.
+func (s *Stream) Len() (n int64, finite bool) {
+	if len(s.options.Recorded) == 0 {
+		return 0, false
+	}
+	shard, shards := s.shard()
+	return max(0, (int64(len(s.options.Recorded))-shard+shards-1)/shards), true
+}
+
+// shard is which part of the stream this is, and of how many.
+func (s *Stream) shard() (i, n int64) { return int64(s.options.Shard), int64(max(1, s.options.Shards)) }
+
 // Shares reports whether requests share prefixes.
 func (s *Stream) Shares() bool {
 	return !s.options.UniquePrefixes && s.workload.Prefix.Groups > 0 && s.workload.Prefix.Tokens > 0
 }
 
-// Offset is when session i is due since the start of sending. It is 0 for all
-// sessions of a closed loop.
-func (s *Stream) Offset(i int64) time.Duration { return s.arrivals.Offset(i) }
+// Offset is when session i of this shard is due since the start of sending. It
+// is 0 for all sessions of a closed loop.
+func (s *Stream) Offset(i int64) time.Duration {
+	shard, shards := s.shard()
+	return s.arrivals.Offset(i*shards + shard)
+}
 
-// Session returns session i, i ≥ 0.
+// Session returns session i of this shard, i ≥ 0.
 func (s *Stream) Session(i int64) Session {
-	session := Session{Index: i, Offset: s.Offset(i)}
+	offset := s.Offset(i)
+	shard, shards := s.shard()
+	i = i*shards + shard
+	if len(s.options.Recorded) > 0 {
+		session := s.options.Recorded[i]
+		session.Index, session.Offset = i, offset
+		return session
+	}
+	session := Session{Index: i, Offset: offset}
 	seed := s.options.Seed
 	if n := s.workload.Tenants; n > 0 {
 		r := newRandom(seed, forTenant, i)

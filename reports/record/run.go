@@ -25,6 +25,14 @@ type Run struct {
 	ClosedLoop   bool
 	SharedPrefix bool // the workload shares prefixes on purpose
 
+	// Shard i of Shards, from 0, sent its part of a workload that several
+	// machines send together; Shards 0 is a run of one machine. Records of
+	// different shards have different ids.
+	Shard, Shards int
+	// StartAt is the wall clock that the shards agreed to start at, zero when
+	// nobody asked for one.
+	StartAt time.Time
+
 	// Asked says in one line what was asked for: workload, rate, lengths. It is
 	// for people; nothing is computed from it.
 	Asked string
@@ -115,6 +123,10 @@ type Warning struct {
 	Code string `json:"code"`
 	Text string `json:"text"`
 }
+
+// Aborted is the code of the warning that says why the load generator broke a run
+// off: its numbers are not those of the run that was asked for.
+const Aborted = "aborted"
 
 // Codes of warnings about the files of a saved run.
 const (

@@ -27,6 +27,9 @@ type runJSON struct {
 	Warnings     []Warning       `json:"warnings,omitempty"`
 	ClosedLoop   bool            `json:"closed_loop,omitempty"`
 	SharedPrefix bool            `json:"shared_prefix,omitempty"`
+	Shard        *int            `json:"shard,omitempty"`
+	Shards       int             `json:"shards,omitempty"`
+	StartAt      time.Time       `json:"start_at,omitzero"`
 	Defaults     []Default       `json:"defaults,omitempty"`
 	MaxFailures  float64         `json:"max_failures,omitempty"`
 	Asserts      []string        `json:"asserts,omitempty"`
@@ -84,7 +87,10 @@ func (r Run) MarshalJSON() ([]byte, error) {
 		},
 		Interrupted: r.Interrupted, Warnings: r.Warnings,
 		ClosedLoop: r.ClosedLoop, SharedPrefix: r.SharedPrefix,
-		MaxFailures: r.MaxFailures, Asserts: r.Asserts,
+		MaxFailures: r.MaxFailures, Asserts: r.Asserts, StartAt: r.StartAt,
+	}
+	if r.Shards > 0 {
+		out.Shard, out.Shards = &r.Shard, r.Shards
 	}
 	if n, ok := r.Records.Value(); ok {
 		out.Records = &n
@@ -132,7 +138,13 @@ func (r *Run) UnmarshalJSON(text []byte) error {
 		},
 		Interrupted: in.Interrupted, Warnings: in.Warnings,
 		ClosedLoop: in.ClosedLoop, SharedPrefix: in.SharedPrefix,
-		MaxFailures: in.MaxFailures, Asserts: in.Asserts,
+		MaxFailures: in.MaxFailures, Asserts: in.Asserts, StartAt: in.StartAt,
+	}
+	if in.Shard != nil {
+		if *in.Shard < 0 || *in.Shard >= in.Shards {
+			return fmt.Errorf("shard %d of %d, expected one from 0 on and below %d", *in.Shard, in.Shards, in.Shards)
+		}
+		r.Shard, r.Shards = *in.Shard, in.Shards
 	}
 	if in.Records != nil {
 		if *in.Records < 0 {
