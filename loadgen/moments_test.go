@@ -1,6 +1,7 @@
 package loadgen
 
 import (
+	"net/http"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -16,7 +17,7 @@ const ms = time.Millisecond
 
 // virtual runs a load on an in-memory server in virtual time, in which nothing
 // but what is asked for takes time.
-func virtual(t *testing.T, server *mock.Server, o Options, check func(*Result)) {
+func virtual(t *testing.T, server http.Handler, o Options, check func(*Result)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		network := mock.NewNetwork()

@@ -141,7 +141,7 @@ func (f *benchFlags) resolve(cmd *cobra.Command, s *iostreams.IO) (*bench, error
 		func() error { return f.prompts.check(cmd) },
 		func() error { return checkKey(s.Env("OPENAI_API_KEY")) },
 		func() (err error) { b.headers, err = parseHeaders(f.headers); return err },
-		func() (err error) { b.maxFailures, err = parseShare(f.maxFailures); return err },
+		func() (err error) { b.maxFailures, err = parseShare("--max-failures", f.maxFailures); return err },
 		func() error { return checkAsserts(f.asserts) },
 		func() error { return b.complete(sc, cmd) },
 	} {
@@ -228,16 +228,16 @@ func isToken(name string) bool {
 	})
 }
 
-// parseShare reads 1% or 0.01. None at all is negative, since 0 means the
-// default further on.
-func parseShare(s string) (float64, error) {
+// parseShare reads the value of a flag like 1% or 0.01. None at all is negative,
+// since 0 means the default further on.
+func parseShare(flag, s string) (float64, error) {
 	number, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
 	v, err := strconv.ParseFloat(number, 64)
 	if percent {
 		v /= 100
 	}
 	if err != nil || !(v >= 0 && v <= 1) {
-		return 0, fmt.Errorf("--max-failures: %q is not a share between 0%% and 100%%", s)
+		return 0, fmt.Errorf("%s: %q is not a share between 0%% and 100%%", flag, s)
 	}
 	if v == 0 {
 		v = -1

@@ -40,6 +40,7 @@ type bench struct {
 	headers     http.Header
 	maxFailures float64
 	asserts     []string
+	requests    int // of this shard, when a number of them bounds the run
 	cost        record.Cost
 	warnings    []record.Warning // found before the run
 }
@@ -70,17 +71,17 @@ func (b *bench) complete(sc profiles.Scenario, cmd *cobra.Command) error {
 		sc.SLO = []profiles.SLO{profiles.DefaultSLO(sc.Workload.Name)}
 		b.assume("SLO", sc.SLO[0].String(), "--slo")
 	}
-	if b.flags.requests == 0 && !cmd.Flags().Changed("duration") {
-		b.assume("duration", b.flags.duration.String(), "--duration")
-	}
 	b.scenario = sc
+	if lasts := b.lasts(); lasts > 0 && !cmd.Flags().Changed("duration") {
+		b.assume("duration", lasts.String(), "--duration")
+	}
 	if err := sc.Workload.Validate(); err != nil {
 		return err
 	}
 	if sc.Experiment == experimentSharedPrefix && sc.Workload.Prefix.Groups == 0 {
 		return fmt.Errorf("the shared-prefix experiment needs a workload with shared prefixes, e.g. --prefix groups=4,tokens=256")
 	}
-	if _, err := b.stream("", false); err != nil {
+	if err := b.divide(); err != nil {
 		return err
 	}
 	return b.price(sc)
@@ -131,10 +132,11 @@ func (b *bench) price(sc profiles.Scenario) error {
 	return nil
 }
 
-// stream is the workload's requests under a salt of their own.
-func (b *bench) stream(salt string, unique bool) (*workload.Stream, error) {
+// stream is a shard's part of the workload's requests, under a salt of their own.
+func (b *bench) stream(salt string, unique bool, shard workShare) (*workload.Stream, error) {
 	return workload.New(b.scenario.Workload, workload.Options{
 		Seed: b.flags.seed, Salt: salt, Words: tokenizer.Words(), UniquePrefixes: unique,
+		Shard: shard.i, Shards: shard.n,
 	})
 }
 
@@ -145,9 +147,12 @@ func (b *bench) asked() string {
 	if w.Arrival.Process == profiles.Closed {
 		arrival = fmt.Sprintf("%d in flight", w.Arrival.Concurrency)
 	}
-	length := b.flags.duration.String()
-	if b.flags.requests > 0 {
+	length := b.lasts().String()
+	switch {
+	case b.flags.requests > 0:
 		length = fmt.Sprintf("%d requests", b.flags.requests)
+	case b.lasts() == 0:
+		length = "as long as the trace"
 	}
 	return fmt.Sprintf("%s, %s for %s; input %s, output %s tokens, prefix %s",
 		w.Name, arrival, length, w.Input, w.Output, w.Prefix)

@@ -30,7 +30,7 @@ func exampleRun() Run {
 		Client:      Client{CPUFraction: 0, GCPauseP99: time.Microsecond, MaxLag: time.Millisecond},
 		Server:      []ServerSample{{time.Second, 1, 0, 0.5, nan, nan, nan, 10, 20}},
 		Interrupted: true, Warnings: []Warning{{"c", "t"}}, ClosedLoop: true, SharedPrefix: true, MaxFailures: 0.05, Asserts: []string{"p99(ttft) < 1s"},
-		Records: Counted(0),
+		Records: Counted(0), Shard: 0, Shards: 4, StartAt: time.Unix(60, 0).UTC(),
 	}
 }
 
