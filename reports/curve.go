@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 
+	"github.com/llmctl/llmctl/internal/units"
 	"github.com/llmctl/llmctl/loadgen/search"
 	"github.com/llmctl/llmctl/reports/record"
 	"github.com/llmctl/llmctl/reports/stats"
@@ -198,4 +200,91 @@ func ParseCurve(doc []byte) (*Curve, error) {
 		}
 	}
 	return &c, nil
+}
+
+// SameScenario reports whether two curves differ in nothing but the load of
+// their first run.
+func (c *Curve) SameScenario(other *Curve) bool {
+	return bytes.Equal(withoutLoad(c.Scenario), withoutLoad(other.Scenario))
+}
+
+// withoutLoad is a scenario without its rate and its concurrency.
+func withoutLoad(scenario json.RawMessage) []byte {
+	var s map[string]any
+	if json.Unmarshal(scenario, &s) != nil {
+		return scenario
+	}
+	if workload, ok := s["workload"].(map[string]any); ok {
+		if arrival, ok := workload["arrival"].(map[string]any); ok {
+			delete(arrival, "rate_per_s")
+			delete(arrival, "concurrency")
+		}
+	}
+	text, err := json.Marshal(s) // with its keys in order
+	if err != nil {
+		return scenario
+	}
+	return text
+}
+
+// Live is the point as a live view shows it.
+func (p CurvePoint) Live() record.LivePoint {
+	out := record.LivePoint{Load: p.Load, Goodput: math.NaN(), Holds: p.Holds}
+	if p.GoodputRPS != nil {
+		out.Goodput = *p.GoodputRPS
+	}
+	return out
+}
+
+// Doubt is why the curve says little about the target, empty when it does not: no
+// run can be believed, or a search ended at what the client could offer.
+func (c *Curve) Doubt() string {
+	for _, p := range c.Points {
+		if p.Trusted {
+			if c.Limit != nil && c.Limit.ClientLimited {
+				return "client-limited: " + c.limitText()
+			}
+			return ""
+		}
+	}
+	if len(c.Points) == 0 {
+		return ""
+	}
+	return "no run of the curve can be trusted: " + c.Points[0].Verdict
+}
+
+// AssertGoodput checks an assertion on the limit of a search, such as
+// goodput >= 10/s, and returns why it does not hold. The limit of a closed loop
+// is that many requests in flight, at whose load the goodput is asserted.
+func (c *Curve) AssertGoodput(text string) string {
+	a, err := ParseAssert(text)
+	if err != nil {
+		return err.Error()
+	}
+	value, known := c.maxGoodput()
+	switch {
+	case !known:
+		return fmt.Sprintf("assertion %q does not hold: no load met the objective", a.Text)
+	case !a.Holds(value):
+		return fmt.Sprintf("assertion %q does not hold: the largest goodput is %s/s", a.Text, units.Number(value))
+	}
+	return ""
+}
+
+// maxGoodput is the largest goodput of a load that meets the objective: the limit
+// itself where loads are rates.
+func (c *Curve) maxGoodput() (float64, bool) {
+	if c.Limit == nil {
+		return 0, false
+	}
+	if c.Axis == search.Rate {
+		return c.Limit.Load, true
+	}
+	best, known := 0.0, false
+	for _, p := range c.Points {
+		if p.Holds && p.GoodputRPS != nil {
+			best, known = max(best, *p.GoodputRPS), true
+		}
+	}
+	return best, known
 }

@@ -48,6 +48,9 @@ func (c *Curve) unit() string {
 	return "req/s"
 }
 
+// LoadText is a load with its unit.
+func (c *Curve) LoadText(load float64) string { return units.Number(load) + " " + c.unit() }
+
 func (p *page) curveTable(c *Curve) Table {
 	t := Table{Header: []string{c.unit(), "done/s", "ttft p99", "tpot p99", "tok/s", "attained", "goodput", ""},
 		Right: []bool{true, true, true, true, true, true, true}}

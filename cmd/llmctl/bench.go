@@ -27,6 +27,7 @@ type benchFlags struct {
 
 	client    clientFlags
 	phases    phasesFlags
+	curve     curveFlags
 	telemetry telemetryFlags
 	prompts   promptsFlags
 
@@ -70,12 +71,13 @@ go to disk as they complete.`,
 	}
 	f.scenario.add(cmd, "model", "accelerator", "workload", "isl", "osl", "prefix", "rps", "concurrency", "arrival",
 		"slo", "price", "experiment")
-	f.output.add(cmd)
+	f.output.add(cmd, "csv", "markdown")
 	f.addTarget(cmd)
 	f.addRun(cmd)
 	f.addResult(cmd)
 	f.client.add(cmd)
 	f.phases.add(cmd)
+	f.curve.add(cmd)
 	f.telemetry.add(cmd)
 	f.prompts.add(cmd)
 	return cmd
@@ -137,12 +139,15 @@ func (f *benchFlags) resolve(cmd *cobra.Command, s *iostreams.IO) (*bench, error
 		func() error { return f.checkChoices(sc) },
 		func() error { return f.client.check(cmd) },
 		func() error { return f.phases.check(cmd) },
+		func() error { return f.curve.check(cmd, &f.duration) },
+		func() error { return f.curve.firstLoad(&sc) },
 		func() error { return f.telemetry.check(cmd) },
 		func() error { return f.prompts.check(cmd) },
 		func() error { return checkKey(s.Env("OPENAI_API_KEY")) },
 		func() (err error) { b.headers, err = parseHeaders(f.headers); return err },
 		func() (err error) { b.maxFailures, err = parseShare("--max-failures", f.maxFailures); return err },
 		func() error { return checkAsserts(f.asserts) },
+		func() error { return f.curve.checkAsserts(f.asserts) },
 		func() error { return b.complete(sc, cmd) },
 	} {
 		if err := check(); err != nil {

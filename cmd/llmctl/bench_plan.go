@@ -43,6 +43,8 @@ type bench struct {
 	requests    int // of this shard, when a number of them bounds the run
 	cost        record.Cost
 	warnings    []record.Warning // found before the run
+
+	shared *view // of the curve that this run is a part of; nil for a run on its own
 }
 
 // bundled reports whether the target is the stack that bench starts itself.
@@ -154,8 +156,13 @@ func (b *bench) asked() string {
 	case b.lasts() == 0:
 		length = "as long as the trace"
 	}
-	return fmt.Sprintf("%s, %s for %s; input %s, output %s tokens, prefix %s",
-		w.Name, arrival, length, w.Input, w.Output, w.Prefix)
+	return fmt.Sprintf("%s, %s for %s; %s", w.Name, arrival, length, b.lengthsText())
+}
+
+// lengthsText says how long requests are.
+func (b *bench) lengthsText() string {
+	w := b.scenario.Workload
+	return fmt.Sprintf("input %s, output %s tokens, prefix %s", w.Input, w.Output, w.Prefix)
 }
 
 // facts adds to a run what the caller of the load generator knows about it.

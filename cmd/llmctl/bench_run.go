@@ -29,6 +29,14 @@ func (b *bench) run(ctx context.Context) error {
 	defer watch.Wait()
 	defer cancel()
 
+	if b.flags.curve.wanted() {
+		t, closeTarget, err := b.target(ctx, stop)
+		if err != nil {
+			return err
+		}
+		defer closeTarget()
+		return b.runCurve(ctx, stop, t)
+	}
 	keepers, err := b.newKeepers()
 	defer func() {
 		for _, k := range keepers {

@@ -48,6 +48,7 @@ func Find(points []Point, seed uint64) (limit Limit, ok bool) {
 	r := rand.New(rand.NewPCG(seed, 0x5ea4c4))
 	sorted := slices.Clone(points)
 	slices.SortStableFunc(sorted, byLoad)
+	sorted = believed(sorted)
 	again := make([]level, len(ls)) // the same loads with other margins
 	draws := make([]float64, resamples)
 	for k := range draws {

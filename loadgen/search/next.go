@@ -41,6 +41,10 @@ type Step struct {
 // growth is the factor between loads while nothing is known above or below.
 const growth = 2
 
+// clientTries is how often a load is tried before it is believed that the client
+// can not offer it: a machine that does other things is late at times.
+const clientTries = 3
+
 // Next decides what follows from the points so far, in any order. The load is
 // doubled until the objective is missed and halved until it is met, then the
 // gap between the two is halved (in the logarithm) until it is within the
@@ -54,6 +58,11 @@ func Next(points []Point, o Options) Step {
 		return Step{Done: true, Why: fmt.Sprintf("%d runs were made, which is the most allowed", len(points))}
 	}
 	ls := levels(points)
+	for _, l := range ls {
+		if l.client && len(l.margins) < clientTries {
+			return Step{Load: l.load, Why: "once more: the client could not offer it"}
+		}
+	}
 	holds, misses := bracket(ls)
 	switch {
 	case misses < 0 && ls[holds].load >= o.Max:

@@ -35,7 +35,7 @@ func (p Point) margin() float64 {
 type level struct {
 	load    float64
 	margins []float64
-	client  bool    // some run was limited by the client
+	client  bool    // no run could be offered by the client
 	fitted  float64 // margin that does not rise with the load
 }
 
@@ -47,16 +47,25 @@ func levels(points []Point) []level {
 	sorted := slices.Clone(points)
 	slices.SortStableFunc(sorted, byLoad)
 	var out []level
-	for _, p := range sorted {
+	for _, p := range believed(sorted) {
 		if len(out) == 0 || out[len(out)-1].load != p.Load {
-			out = append(out, level{load: p.Load})
+			out = append(out, level{load: p.Load, client: p.ClientLimited})
 		}
 		last := &out[len(out)-1]
 		last.margins = append(last.margins, p.margin())
-		last.client = last.client || p.ClientLimited
 	}
 	fit(out)
 	return out
+}
+
+// believed leaves out, of points in order of their loads, the runs that the client
+// limited at a load that it could offer another time: it was disturbed.
+func believed(sorted []Point) []Point {
+	offered := map[float64]bool{}
+	for _, p := range sorted {
+		offered[p.Load] = offered[p.Load] || !p.ClientLimited
+	}
+	return slices.DeleteFunc(slices.Clone(sorted), func(p Point) bool { return p.ClientLimited && offered[p.Load] })
 }
 
 func fit(ls []level) {

@@ -110,6 +110,26 @@ func TestEdges(t *testing.T) {
 	}
 }
 
+// TestDisturbedClient: a client that is late now and then changes neither what is
+// tried next nor what is found.
+func TestDisturbedClient(t *testing.T) {
+	s := server{limit: 10, n: 100000}
+	calm, _ := find(t, options, s.run)
+	n := 0
+	points, _ := find(t, options, func(load float64) Point {
+		p := s.run(load)
+		if n++; n%3 == 0 {
+			p.Attainment, p.ClientLimited = 0.3, true
+		}
+		return p
+	})
+	want, _ := Find(calm, 1)
+	got, ok := Find(points, 1)
+	if !ok || got.ClientLimited || got.Holds != want.Holds || got.Misses != want.Misses {
+		t.Errorf("found %+v, want %+v", got, want)
+	}
+}
+
 // TestWholeLoads: concurrencies end at neighbours, each of them repeated.
 func TestWholeLoads(t *testing.T) {
 	o := options
