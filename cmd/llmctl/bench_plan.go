@@ -45,6 +45,8 @@ type bench struct {
 	lengths     request.Lengths  // of prompts at the target
 	warnings    []record.Warning // found before the run
 	live        *livePage        // nil unless asked for
+
+	shared *view // of the curve that this run is a part of; nil for a run on its own
 }
 
 // bundled reports whether the target is the stack that bench starts itself.
@@ -182,8 +184,16 @@ func (b *bench) asked() string {
 	if w.Trace.File != "" {
 		return fmt.Sprintf("requests of %s, %s for %s", w.Trace.File, w.Arrival.Words(), length)
 	}
-	return fmt.Sprintf("%s, %s for %s; input %s, output %s tokens, prefix %s",
-		w.Name, w.Arrival.Words(), length, w.Input, w.Output, w.Prefix)
+	return fmt.Sprintf("%s, %s for %s; %s", w.Name, w.Arrival.Words(), length, b.lengthsText())
+}
+
+// lengthsText says how long requests are.
+func (b *bench) lengthsText() string {
+	w := b.scenario.Workload
+	if w.Trace.File != "" {
+		return "requests of " + w.Trace.File
+	}
+	return fmt.Sprintf("input %s, output %s tokens, prefix %s", w.Input, w.Output, w.Prefix)
 }
 
 // facts adds to a run what the caller of the load generator knows about it.
