@@ -5,20 +5,23 @@ import (
 	"sync"
 )
 
-// budget bounds the bytes that one goroutine makes ahead of those that use
-// them. It lets one thing through however large, or nothing would move.
+// budget bounds the bytes, and the number, of bodies that are made ahead of
+// those that use them. It lets one through however large, or nothing would move.
 type budget struct {
-	limit int
-	freed chan struct{}
+	bytes, bodies int
+	freed         chan struct{}
 
 	mu   sync.Mutex
-	used int
+	used int // bytes
+	held int // bodies
 }
 
-func newBudget(limit int) *budget { return &budget{limit: limit, freed: make(chan struct{}, 1)} }
+func newBudget(bytes, bodies int) *budget {
+	return &budget{bytes: bytes, bodies: bodies, freed: make(chan struct{}, 1)}
+}
 
-// take waits until there is room for n bytes and takes it; ok is false when ctx
-// ends first. Only one goroutine may take.
+// take waits until there is room for a body of n bytes and takes it; ok is false
+// when ctx ends first. Only one goroutine may take.
 func (b *budget) take(ctx context.Context, n int) (ok bool) {
 	for !b.tryTake(n) {
 		select {
@@ -30,20 +33,23 @@ func (b *budget) take(ctx context.Context, n int) (ok bool) {
 	return true
 }
 
+// tryTake takes room for a body of n bytes if there is some. Anyone may try.
 func (b *budget) tryTake(n int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.used > 0 && b.used+n > b.limit {
+	if b.held > 0 && (b.used+n > b.bytes || b.held == b.bodies) {
 		return false
 	}
 	b.used += n
+	b.held++
 	return true
 }
 
-// give returns n bytes.
+// give returns the room of a body of n bytes.
 func (b *budget) give(n int) {
 	b.mu.Lock()
 	b.used -= n
+	b.held--
 	b.mu.Unlock()
 	select {
 	case b.freed <- struct{}{}:

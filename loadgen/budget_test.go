@@ -12,7 +12,7 @@ import (
 
 func TestBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBudget(10)
+		b := newBudget(10, 100)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		start := time.Now()
@@ -49,16 +49,25 @@ func TestBodiesAheadAreBounded(t *testing.T) {
 		o := Options{Client: client.Options{Endpoint: "http://localhost"}, Model: "m", Workload: fixed(t, constant(1), 500, 1), Requests: 100}
 		ctx, cancel := context.WithCancel(t.Context())
 		r := newRunner(o)
-		r.sending, r.ahead = ctx, newBudget(10_000)
+		r.sending, r.ahead = ctx, newBudget(10_000, lookAhead)
 		var err error
 		if r.client, err = client.New(r.clientOptions()); err != nil {
 			t.Fatal(err)
 		}
-		jobs := r.build(true)
+		jobs := make(chan *job, lookAhead)
+		r.o.write = writeBody
+		r.helpers.Go(func() {
+			defer close(jobs)
+			r.build(func(j *job) {
+				select {
+				case jobs <- j:
+				case <-ctx.Done():
+				}
+			})
+		})
 		for sent := range 100 {
 			synctest.Wait()
-			left := min(100-sent, 10)
-			if n := len(jobs); n < min(2, left) || n > left {
+			if n := len(jobs); n < 2 || n > 10 {
 				t.Fatalf("%d bodies are ready after %d", n, sent)
 			}
 			j := <-jobs
@@ -68,9 +77,7 @@ func TestBodiesAheadAreBounded(t *testing.T) {
 			r.ahead.give(len(j.body))
 		}
 		cancel()
-		if _, open := <-jobs; open {
-			t.Error("more jobs than requests")
-		}
+		r.helpers.Wait()
 	})
 }
 
@@ -88,7 +95,7 @@ func TestLastScrapeOutlivesTheCut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s := result.Run.Server; len(s) != 2 || s[0].At != 0 || s[1].At != 3*time.Second {
+		if s := result.Run.Server; len(s) != 3 || s[0].At != 0 || s[1].At != 2*time.Second || s[2].At != 3*time.Second {
 			t.Errorf("samples %+v", s)
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/llmctl/llmctl/loadgen/telemetry"
 	"github.com/llmctl/llmctl/reports/record"
 	"github.com/llmctl/llmctl/reports/stats"
 )
@@ -18,7 +19,7 @@ const liveInterval = 100 * time.Millisecond
 // goroutine hands both on, so that callbacks run one at a time.
 type collector struct {
 	r       *runner
-	scraper *scraper
+	watch   *telemetry.Watch
 	records chan *record.Record
 	kept    []*record.Record
 	exited  chan struct{}
@@ -28,7 +29,10 @@ type collector struct {
 	// Of the collector's goroutine alone:
 	ok, failed, cancelled, dropped int
 	failures                       map[record.Failure]int
+	failing                        failureRule
 	history                        []counts // of the last second, oldest first
+
+	saturation saturation
 
 	mu         sync.Mutex
 	ttft, tpot recent
@@ -41,13 +45,17 @@ type counts struct {
 	scheduled, ended, tokens int64
 }
 
-func startCollector(r *runner, s *scraper) *collector {
+func startCollector(r *runner, w *telemetry.Watch) *collector {
 	c := &collector{
 		r:        r,
-		scraper:  s,
+		watch:    w,
 		records:  make(chan *record.Record, 1024),
 		exited:   make(chan struct{}),
 		failures: map[record.Failure]int{},
+	}
+	c.failing.limit = r.o.AbortFailures
+	if r.open { // a closed loop can not outrun its target
+		c.saturation.window = r.o.AbortSaturated
 	}
 	go c.loop()
 	return c
@@ -67,7 +75,7 @@ func (c *collector) stop() []*record.Record {
 func (c *collector) loop() {
 	defer close(c.exited)
 	var tick <-chan time.Time
-	if c.r.o.OnLive != nil {
+	if c.r.o.OnLive != nil || c.saturation.window > 0 {
 		ticker := time.NewTicker(liveInterval)
 		defer ticker.Stop()
 		tick = ticker.C
@@ -82,6 +90,7 @@ func (c *collector) loop() {
 			c.take(rec)
 		case <-tick:
 			c.publish()
+			c.r.abort(c.saturation.sample(c.r.now()-c.r.o.Warmup, int(c.r.flying.Load())))
 		}
 	}
 }
@@ -99,6 +108,11 @@ func (c *collector) take(rec *record.Record) {
 	default:
 		c.cancelled++
 	}
+	if rec.Outcome == record.OK || rec.Outcome == record.Failed {
+		if c.r.now() >= c.r.o.Warmup {
+			c.r.abort(c.failing.add(rec.Outcome == record.Failed))
+		}
+	}
 	if lag, ok := rec.Sent.Sub(rec.Scheduled); ok {
 		sent, _ := rec.Sent.Since()
 		c.note(&c.lag, sent, lag)
@@ -115,7 +129,10 @@ func (c *collector) take(rec *record.Record) {
 }
 
 // first notes a first token as it arrives.
-func (c *collector) first(now, ttft time.Duration) { c.note(&c.ttft, now, ttft) }
+func (c *collector) first(now, ttft time.Duration) {
+	c.note(&c.ttft, now, ttft)
+	c.saturation.first(now-c.r.o.Warmup, ttft)
+}
 
 // output notes output tokens as they arrive.
 func (c *collector) output(n int) { c.tokens.Add(int64(n)) }
@@ -152,12 +169,13 @@ func (c *collector) publish() {
 		Scheduled: int(current.scheduled), Sent: int(c.sent.Load()), InFlight: int(c.r.flying.Load()),
 		OK: c.ok, Failed: c.failed, Cancelled: c.cancelled, Dropped: c.dropped,
 		PlannedRequests:  c.r.o.Requests,
+		OutputTokens:     int(current.tokens),
 		CompletedRPS:     per(current.ended - oldest.ended),
 		OutputTokensPerS: per(current.tokens - oldest.tokens),
 		Failures:         maps.Clone(c.failures),
-		Server:           c.scraper.latest(),
+		Server:           c.watch.Latest(),
 	}
-	if _, live.ClosedLoop = c.r.o.Workload.Closed(); !live.ClosedLoop {
+	if live.ClosedLoop = !c.r.open; c.r.open {
 		live.OfferedRPS = per(current.scheduled - oldest.scheduled)
 	}
 	c.mu.Lock()

@@ -101,7 +101,7 @@ func TestStop(t *testing.T) {
 				if n := tally(result.Records); n[record.OK] != len(result.Records) || len(result.Records) < 20 {
 					t.Errorf("outcomes %v", n)
 				}
-				if !result.Run.Interrupted || result.Run.Window.End != 2050*ms {
+				if !result.Run.Interrupted || !nearly(result.Run.Window.End, 2050*ms) {
 					t.Errorf("interrupted %v, window %v", result.Run.Interrupted, result.Run.Window)
 				}
 			})
@@ -120,13 +120,16 @@ func TestStop(t *testing.T) {
 				if n := tally(result.Records); n[record.Cut] < 3 || n[record.Failed] != 0 {
 					t.Errorf("outcomes %v", n)
 				}
-				if took := time.Since(began); took != 2150*ms || result.Run.Window.End != 2050*ms {
+				if took := time.Since(began); took != 2150*ms || !nearly(result.Run.Window.End, 2050*ms) {
 					t.Errorf("took %v, window %v", took, result.Run.Window)
 				}
 			})
 		})
 	}
 }
+
+// nearly allows for the time before the start in which connections are opened.
+func nearly(got, want time.Duration) bool { return got <= want && got > want-10*ms }
 
 // TestEveryJobHasOneRecord: ids are complete and unique in each kind of run.
 func TestEveryJobHasOneRecord(t *testing.T) {

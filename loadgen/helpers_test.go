@@ -3,7 +3,6 @@ package loadgen
 import (
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,8 +13,6 @@ import (
 	"github.com/llmctl/llmctl/reports/record"
 )
 
-var words = strings.Fields("alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi")
-
 // fixed is a workload of equal requests.
 func fixed(t testing.TB, arrival profiles.Arrival, input, output int) *workload.Stream {
 	t.Helper()
@@ -23,7 +20,7 @@ func fixed(t testing.TB, arrival profiles.Arrival, input, output int) *workload.
 		Arrival: arrival,
 		Input:   profiles.Distribution{Kind: profiles.Fixed, Mean: float64(input)},
 		Output:  profiles.Distribution{Kind: profiles.Fixed, Mean: float64(output)},
-	}, workload.Options{Words: words})
+	}, workload.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

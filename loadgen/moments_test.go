@@ -1,6 +1,7 @@
 package loadgen
 
 import (
+	"net/http"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -16,7 +17,7 @@ const ms = time.Millisecond
 
 // virtual runs a load on an in-memory server in virtual time, in which nothing
 // but what is asked for takes time.
-func virtual(t *testing.T, server *mock.Server, o Options, check func(*Result)) {
+func virtual(t *testing.T, server http.Handler, o Options, check func(*Result)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		network := mock.NewNetwork()
@@ -191,7 +192,7 @@ func TestSilentServer(t *testing.T) {
 // answers are read as they come.
 func TestLongBodiesDoNotStarveReading(t *testing.T) {
 	server := &mock.Server{TTFT: 100 * ms, ITL: 10 * ms, Tokens: 20}
-	virtual(t, server, Options{Workload: fixed(t, constant(100), 60_000, 20), Requests: 40}, func(result *Result) {
+	virtual(t, server, Options{Workload: fixed(t, constant(100), 70_000, 20), Requests: 40}, func(result *Result) {
 		for _, r := range result.Records {
 			if r.Outcome != record.OK || between(r.Sent, r.First) != 100*ms || between(r.First, r.Last) != 190*ms || between(r.Scheduled, r.Sent) != 0 {
 				t.Fatalf("%s %s: lag %v, TTFT %v, then %v", r.Outcome, r.Detail, between(r.Scheduled, r.Sent), between(r.Sent, r.First), between(r.First, r.Last))

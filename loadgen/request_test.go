@@ -292,7 +292,7 @@ func TestOptionsRefuses(t *testing.T) {
 		{"no bound", func(o *Options) { o.Requests = 0 }, "exactly one"},
 		{"two bounds", func(o *Options) { o.Duration = 1 }, "exactly one"},
 		{"negative", func(o *Options) { o.Drain = -1 }, "negative"},
-		{"unknown API", func(o *Options) { o.Client.API = "embeddings" }, `"embeddings"`},
+		{"unknown API", func(o *Options) { o.Client.API = "images" }, `"images"`},
 		{"no URL", func(o *Options) { o.Client.Endpoint = "" }, "expected a URL"},
 		{"other scheme", func(o *Options) { o.Client.Endpoint = "ftp://x" }, "expected http or https"},
 		{"password in a bad URL", func(o *Options) { o.Client.Endpoint = "http://me:pa ss@host:port:9" }, "expected a URL"},

@@ -2,7 +2,6 @@ package loadgen
 
 import (
 	"context"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -44,21 +43,30 @@ type runner struct {
 	bodies *request.Writer
 	client *client.Client
 	start  time.Time
+	open   bool // the loop is open
 
 	sending context.Context // ends when nothing more is to be sent
 	stop    context.CancelFunc
 	hard    context.Context // ends when requests in flight are cut
 	cut     context.CancelCauseFunc
 
-	ahead *budget // bytes of bodies that are built and not sent
+	queue           *queue  // jobs of an open loop, later turns of a closed one
+	ahead, thinking *budget // bodies that are built and not sent: of first turns, of later ones
+	usedUp          atomic.Bool
+	lastDue         atomic.Int64 // of an open loop, a time.Duration
 
+	helpers  sync.WaitGroup // whoever builds bodies
 	inFlight sync.WaitGroup
 	flying   atomic.Int64
-	measured atomic.Int64 // requests of a closed loop that belong to the window
+	ids      atomic.Int64
+	measured atomic.Int64 // requests of a run that is bounded by their number
+	broken   atomic.Int64 // sessions that a failed request ended
+	unsent   atomic.Int64 // their turns that were never due
 
 	endOnce     sync.Once
 	end         time.Duration // of sending
 	interrupted atomic.Bool
+	why         atomic.Pointer[string] // the run was broken off
 	drainOnce   sync.Once
 	drainTimer  *time.Timer
 
@@ -66,10 +74,15 @@ type runner struct {
 }
 
 func newRunner(o Options) *runner {
-	return &runner{
-		o: o, start: time.Now(), ahead: newBudget(lookAheadBytes),
-		bodies: &request.Writer{Model: o.Model, API: o.Client.API, Exact: o.IgnoreEOS, Continuous: o.ContinuousUsage, Stream: o.Workload},
+	r := &runner{
+		o: o, start: time.Now(), queue: newQueue(),
+		ahead: newBudget(lookAheadBytes, lookAhead), thinking: newBudget(lookAheadBytes, thinkingBodies),
+		bodies: &request.Writer{Model: o.Model, API: o.Client.API, Exact: o.IgnoreEOS, Continuous: o.ContinuousUsage, Prompts: o.Prompts},
 	}
+	_, closed := o.Workload.Closed()
+	_, users := o.Workload.Users()
+	r.open = !closed && !users
+	return r
 }
 
 func (r *runner) clientOptions() client.Options {
@@ -80,6 +93,7 @@ func (r *runner) clientOptions() client.Options {
 	return o
 }
 
+// now is the time since the start of the run, negative before it.
 func (r *runner) now() time.Duration { return time.Since(r.start) }
 
 func (r *runner) run(ctx context.Context) *Result {
@@ -88,39 +102,73 @@ func (r *runner) run(ctx context.Context) *Result {
 	r.sending, r.stop = context.WithCancel(r.hard)
 	defer r.stop()
 
-	scraper := startScraper(ctx, r)
-	r.collector = startCollector(r, scraper)
-	health := startHealth(r.o.Warmup)
-	listener := make(chan struct{})
+	r.warm(ctx)
 	over := make(chan struct{})
-	go func() {
-		defer close(listener)
-		r.listen(ctx, over)
-	}()
+	r.helpers.Go(func() { r.listen(ctx, over) })
+	r.o.wait(r.sending, nil, r.start)
 
-	if n, closed := r.o.Workload.Closed(); closed {
-		r.closedLoop(n)
-	} else {
-		r.openLoop()
-	}
+	watch := r.observe(ctx)
+	r.collector = startCollector(r, watch)
+	r.load()
 	r.ended(r.now())
-	if r.bounded() == byTime {
+	if r.bounded() == byTime || r.aborted() != "" {
 		r.drain()
 	}
-	busy := health.stop()
+	watch.WindowEnds()
 	r.inFlight.Wait()
-	if _, closed := r.o.Workload.Closed(); closed && r.bounded() == byCount && !r.interrupted.Load() {
+	if r.waitsForAll() {
 		r.end = r.now()
-		busy = health.stop()
+		watch.WindowEnds()
 	}
+	r.stop()
 	close(over)
-	<-listener
+	r.helpers.Wait()
+	r.drainOnce.Do(func() {}) // from here on nobody starts to drain
 	if r.drainTimer != nil {
 		r.drainTimer.Stop()
 	}
-	samples := scraper.stop()
+	observed := watch.Stop(r.window())
 	records := r.collector.stop()
-	return &Result{Run: r.facts(busy, samples, scraper.warnings()), Records: records}
+	return &Result{Run: r.facts(observed), Records: records}
+}
+
+// warmLimit bounds the time for which connections are opened before the start.
+const warmLimit = 5 * time.Second
+
+// warm opens connections, so that requests need not wait for theirs, and fixes
+// the start of the run. What does not open is met again by the requests, whose
+// records tell.
+func (r *runner) warm(ctx context.Context) {
+	limited, cancel := context.WithTimeout(ctx, warmLimit)
+	defer cancel()
+	_ = r.client.Warm(limited, min(r.expected(), r.o.MaxInFlight))
+	r.start = time.Now()
+	if !r.o.StartAt.IsZero() {
+		r.start = r.start.Add(time.Until(r.o.StartAt)) // by the clock that does not jump
+	}
+}
+
+// expected is about how many requests will be in flight: those of a closed loop,
+// and those of an open one if each takes a second.
+func (r *runner) expected() int {
+	if n, closed := r.o.Workload.Closed(); closed {
+		return n
+	}
+	if n, users := r.o.Workload.Users(); users {
+		return n
+	}
+	return 1 + int(r.o.Workload.Workload().Arrival.RatePerS)
+}
+
+// load sends until sending is over.
+func (r *runner) load() {
+	if n, closed := r.o.Workload.Closed(); closed {
+		r.closedLoop(n, r.slot)
+	} else if n, users := r.o.Workload.Users(); users {
+		r.closedLoop(n, r.user)
+	} else {
+		r.openLoop()
+	}
 }
 
 // bound is what ends a run.
@@ -129,13 +177,24 @@ type bound int
 const (
 	byTime bound = iota
 	byCount
+	byStream // nothing but the end of the workload
 )
 
 func (r *runner) bounded() bound {
-	if r.o.Requests > 0 {
+	switch {
+	case r.o.Requests > 0:
 		return byCount
+	case r.o.Duration > 0:
+		return byTime
+	default:
+		return byStream
 	}
-	return byTime
+}
+
+// waitsForAll reports whether the window lasts until the last answer: that of a
+// closed loop without an end in time, whose requests have no schedule.
+func (r *runner) waitsForAll() bool {
+	return !r.open && r.bounded() != byTime && !r.interrupted.Load() && r.aborted() == ""
 }
 
 // listen waits for the user's wish to stop, or for the end of the run.
@@ -161,11 +220,12 @@ func (r *runner) listen(ctx context.Context, over <-chan struct{}) {
 
 // ended fixes the end of sending, unless it is fixed already.
 func (r *runner) ended(at time.Duration) {
-	r.endOnce.Do(func() { r.end = at })
+	r.endOnce.Do(func() { r.end = max(0, at) })
 }
 
 // drain gives what is in flight a limited time. A run that is bounded by a
-// number of requests waits for all of them, each within its own time limits.
+// number of requests, or by its workload, waits for all of them, each within its
+// own time limits.
 func (r *runner) drain() {
 	r.drainOnce.Do(func() {
 		r.drainTimer = time.AfterFunc(r.o.Drain, func() { r.cut(client.ErrCut) })
@@ -186,32 +246,13 @@ func (r *runner) phase(now time.Duration) string {
 
 // planned is how long the run will send, 0 when that is unknown.
 func (r *runner) planned() time.Duration {
-	if r.bounded() == byCount {
+	if r.bounded() != byTime {
 		return 0
 	}
 	return r.o.Warmup + r.o.Duration
 }
 
-func (r *runner) facts(health record.Client, server []record.ServerSample, warnings []record.Warning) record.Run {
-	_, closed := r.o.Workload.Closed()
-	if r.client.UsageRefused() {
-		warnings = append(warnings, record.Warning{
-			Code: "usage_refused",
-			Text: "the server refuses stream_options.include_usage, so output tokens are counted in events",
-		})
-	}
-	return record.Run{
-		Kind:   "bench",
-		Target: record.Target{Endpoint: client.PublicEndpoint(r.o.Client.Endpoint), Model: r.o.Model},
-		Environment: record.Environment{
-			OS: runtime.GOOS + "/" + runtime.GOARCH, Cores: runtime.GOMAXPROCS(0), Start: r.start,
-		},
-		Window:       record.Window{Start: min(r.o.Warmup, r.end), End: r.end},
-		Client:       health,
-		Server:       server,
-		Interrupted:  r.interrupted.Load(),
-		Warnings:     warnings,
-		ClosedLoop:   closed,
-		SharedPrefix: r.o.Workload.Shares(),
-	}
+// window is the time that was measured.
+func (r *runner) window() record.Window {
+	return record.Window{Start: min(r.o.Warmup, r.end), End: r.end}
 }

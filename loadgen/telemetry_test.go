@@ -3,7 +3,6 @@ package loadgen
 import (
 	"net/http"
 	"net/http/httptest"
-	"runtime/metrics"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -145,7 +144,7 @@ func TestServerMetricsFail(t *testing.T) {
 	}
 	t.Run("a page that the user named", func(t *testing.T) {
 		o := o
-		o.MetricsURL = strings.Replace(ts.URL, "http://", "http://me:pass-word@", 1) + "/v1/models?key=pass-word"
+		o.MetricsURLs = []string{strings.Replace(ts.URL, "http://", "http://me:pass-word@", 1) + "/v1/models?key=pass-word"}
 		result, err := Run(t.Context(), o)
 		if err != nil || len(result.Run.Warnings) != 1 || result.Run.Warnings[0].Code != "no_server_metrics" || strings.Contains(result.Run.Warnings[0].Text, "pass-word") {
 			t.Errorf("%v, warnings %v", err, result.Run.Warnings)
@@ -153,7 +152,7 @@ func TestServerMetricsFail(t *testing.T) {
 	})
 	t.Run("a page that nobody serves", func(t *testing.T) {
 		o := o
-		o.MetricsURL = "http://me:pass-word@127.0.0.1:1/?key=pass-word"
+		o.MetricsURLs = []string{"http://me:pass-word@127.0.0.1:1/?key=pass-word"}
 		result, err := Run(t.Context(), o)
 		if err != nil || len(result.Run.Warnings) != 1 || strings.Contains(result.Run.Warnings[0].Text, "pass-word") {
 			t.Errorf("%v, warnings %v", err, result.Run.Warnings)
@@ -190,27 +189,5 @@ func TestRealPacing(t *testing.T) {
 	client := result.Run.Client
 	if len(result.Records) != 50 || client.CPUFraction == 0 || client.CPUFraction > 1.5 || client.GCPauseP99 < 0 {
 		t.Errorf("%d records, client %+v", len(result.Records), client)
-	}
-}
-
-func TestPauseP99(t *testing.T) {
-	histogram := func(counts ...uint64) *metrics.Float64Histogram {
-		return &metrics.Float64Histogram{Counts: counts, Buckets: []float64{0, 0.001, 0.002, 0.004}}
-	}
-	tests := []struct {
-		name          string
-		before, after *metrics.Float64Histogram
-		want          time.Duration
-	}{
-		{"none", histogram(5, 0, 0), histogram(5, 0, 0), 0},
-		{"only new ones count", histogram(0, 0, 9), histogram(100, 0, 9), time.Millisecond},
-		{"one in a hundred", histogram(0, 0, 0), histogram(99, 1, 0), time.Millisecond},
-		{"two in a hundred", histogram(0, 0, 0), histogram(98, 0, 2), 4 * time.Millisecond},
-		{"unknown", nil, nil, 0},
-	}
-	for _, tt := range tests {
-		if got := pauseP99(tt.before, tt.after); got != tt.want {
-			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
-		}
 	}
 }

@@ -13,15 +13,17 @@ import (
 const coarse = 2 * time.Millisecond
 
 // waitUntil returns at the time given, typically less than 0.1 ms late, or
-// earlier when ctx ends. The end of a wait is a nanosleep, which the kernel
+// earlier when ctx ends or something comes from wake, which may be nil. The end of a wait is a nanosleep, which the kernel
 // serves with a high-resolution timer; it spends no CPU. The calling goroutine
 // should own its thread (see ownThread).
-func waitUntil(ctx context.Context, until time.Time) {
+func waitUntil(ctx context.Context, wake <-chan struct{}, until time.Time) {
 	if left := time.Until(until) - coarse; left > 0 {
 		timer := time.NewTimer(left)
 		defer timer.Stop()
 		select {
 		case <-ctx.Done():
+			return
+		case <-wake:
 			return
 		case <-timer.C:
 		}

@@ -12,13 +12,16 @@ import (
 // sleeps end up to about a millisecond late.
 const coarse = time.Millisecond
 
-// waitUntil returns at the time given or earlier when ctx ends.
-func waitUntil(ctx context.Context, until time.Time) {
+// waitUntil returns at the time given, or earlier when ctx ends or something
+// comes from wake, which may be nil.
+func waitUntil(ctx context.Context, wake <-chan struct{}, until time.Time) {
 	if left := time.Until(until) - coarse; left > 0 {
 		timer := time.NewTimer(left)
 		defer timer.Stop()
 		select {
 		case <-ctx.Done():
+			return
+		case <-wake:
 			return
 		case <-timer.C:
 		}

@@ -148,7 +148,7 @@ var z99 = portable.NormalQuantile(0.99)
 // is the one that goes to 0 as p99 goes to the mean.
 func (d Distribution) LogParameters() (mu, sigma float64) {
 	sigma = z99 - math.Sqrt(max(0, float64(z99*z99)-float64(2*portable.Log(d.P99/d.Mean))))
-	return portable.Log(d.Mean) - float64(sigma*sigma)/2, sigma
+	return portable.Log(d.Mean) - float64(sigma*sigma/2), sigma
 }
 
 // Largest is a length that hardly any request exceeds: the maximum, or the 99th

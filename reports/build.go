@@ -31,6 +31,7 @@ func (c *collector) report() *Report {
 	c.distributions(r)
 	r.SLO = c.judge.report(run, windowLength(run.Window))
 	r.Server = serverSection(run.Server, run.Window)
+	c.gpus(r)
 	r.PrefixCache = c.prefixCache(r.Server)
 	r.Cost = c.cost(r)
 	r.Client = c.client(r)
@@ -59,7 +60,9 @@ func (c *collector) rates(r *Report) {
 	start, end := inSeconds(steady.start), inSeconds(steady.end)
 	r.Window.SteadyStartS, r.Window.SteadyEndS = &start, &end
 	length = inSeconds(steady.end - steady.start)
-	r.Rates.SteadyCompletedRPS = ratio(steady.completed, length)
+	if steady.completed > 0 && steady.end > steady.firstEnd {
+		r.Rates.SteadyCompletedRPS = ratio(steady.completed, inSeconds(steady.end-steady.firstEnd))
+	}
 	r.Rates.SteadyOutputTokensPerS = ratio(steady.output, length)
 }
 

@@ -71,7 +71,7 @@ func TestWarningsAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	given := regexp.MustCompile(`(?:c\.note\(r, |Warning\{(?:Code: )?|Code:\s*|\b(?:Unfinished|Records\w+)\s*= |\bwarn\()"([a-z_]+)"`)
+	given := regexp.MustCompile(`(?:c\.note\(r, |Warning\{(?:Code: )?|Code:\s*|\b(?:Aborted|Unfinished|Records\w+)\s*= |\bwarn\()"([a-z_]+)"`)
 	found := map[string]bool{}
 	for _, folder := range []string{".", "../loadgen", "../cmd", "../internal"} {
 		err := filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {

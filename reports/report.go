@@ -32,6 +32,7 @@ type Report struct {
 	SLO          *SLO         `json:"slo,omitempty"`
 	PrefixCache  *PrefixCache `json:"prefix_cache,omitempty"`
 	Server       *Server      `json:"server,omitempty"`
+	GPUs         []GPU        `json:"gpu,omitempty"`
 	Cost         *Cost        `json:"cost,omitempty"`
 	Client       Client       `json:"client"`
 
@@ -80,6 +81,7 @@ type Rates struct {
 	UserTokensPerSP10      *float64 `json:"user_tokens_per_s_p10,omitempty"` // what nine of ten requests exceed: 1 ÷ p90 of TPOT
 	SteadyCompletedRPS     *float64 `json:"steady_completed_rps,omitempty"`
 	SteadyOutputTokensPerS *float64 `json:"steady_output_tokens_per_s,omitempty"`
+	JoulesPerOutputToken   *float64 `json:"joules_per_output_token,omitempty"` // of all GPUs that were read
 }
 
 // Tokens are totals over the requests of the window.
@@ -139,6 +141,12 @@ type Client struct {
 	CPUFraction *float64 `json:"cpu_fraction,omitempty"`
 	GCPauseP99S float64  `json:"gc_pause_p99_s"`
 	LagLimitS   *float64 `json:"lag_limit_s,omitempty"` // lag p99 above it makes the run client-limited
+
+	SchedLatencyP99S *float64 `json:"sched_latency_p99_s,omitempty"` // wait of a goroutine for a thread
+	CPUSteal         *float64 `json:"cpu_steal,omitempty"`           // share of the machine's time that went to others
+	PeakRSSBytes     *int     `json:"peak_rss_bytes,omitempty"`
+	PeakHeapBytes    *int     `json:"peak_heap_bytes,omitempty"`
+	PeakGoroutines   *int     `json:"peak_goroutines,omitempty"`
 }
 
 // Gauge is a server's gauge over the window.
@@ -147,10 +155,11 @@ type Gauge struct {
 	Max  float64 `json:"max"`
 }
 
-// Server is what the target's /metrics said over the window. Counters are
+// Server is what the target's metrics pages said over the window. Counters are
 // differences.
 type Server struct {
-	Samples          int      `json:"samples"`
+	Pages            int      `json:"pages"`           // that were read
+	Samples          int      `json:"samples"`         // of all pages, inside the window
 	Queue            *Gauge   `json:"queue,omitempty"` // requests waiting
 	Running          *Gauge   `json:"running,omitempty"`
 	KVUsage          *Gauge   `json:"kv_usage,omitempty"` // 0..1
@@ -159,4 +168,47 @@ type Server struct {
 	GenerationTokens *float64 `json:"generation_tokens,omitempty"`
 	PrefixQueries    *float64 `json:"prefix_queries,omitempty"` // tokens
 	PrefixHits       *float64 `json:"prefix_hits,omitempty"`    // tokens
+
+	Speculation *Speculation       `json:"speculation,omitempty"`
+	Finished    map[string]float64 `json:"finished,omitempty"` // requests that ended, by the server's reason
+
+	TTFT   *ServerTimes `json:"ttft_s,omitempty"`
+	TPOT   *ServerTimes `json:"tpot_s,omitempty"`
+	ITL    *ServerTimes `json:"itl_s,omitempty"`
+	Queued *ServerTimes `json:"queue_s,omitempty"`
+	E2E    *ServerTimes `json:"e2e_s,omitempty"`
+
+	// Restarted means that a counter fell during the window, so that no growth
+	// is known.
+	Restarted bool `json:"restarted,omitempty"`
+}
+
+// Speculation is how well the server guessed its own output.
+type Speculation struct {
+	AcceptanceRate *float64 `json:"acceptance_rate,omitempty"` // accepted ÷ proposed tokens
+	TokensPerStep  *float64 `json:"tokens_per_step,omitempty"` // of a step that speculated, the one that is always right included
+	DraftTokens    *float64 `json:"draft_tokens,omitempty"`
+	AcceptedTokens *float64 `json:"accepted_tokens,omitempty"`
+}
+
+// ServerTimes is what grew of a histogram of the server's own. Percentiles are
+// interpolated in its buckets, and absent beyond the last one.
+type ServerTimes struct {
+	N    float64  `json:"n"`
+	Mean *float64 `json:"mean,omitempty"`
+	P50  *float64 `json:"p50,omitempty"`
+	P99  *float64 `json:"p99,omitempty"`
+}
+
+// GPU is what one GPU of the client's machine did over the window.
+type GPU struct {
+	Name            string   `json:"name"`
+	PowerW          *Gauge   `json:"power_w,omitempty"`
+	Utilization     *Gauge   `json:"utilization,omitempty"` // 0..1
+	MemoryUsedBytes *Gauge   `json:"memory_used_bytes,omitempty"`
+	SMClockHz       *Gauge   `json:"sm_clock_hz,omitempty"`
+	MemoryClockHz   *Gauge   `json:"memory_clock_hz,omitempty"`
+	TemperatureC    *Gauge   `json:"temperature_c,omitempty"`
+	EnergyJ         *float64 `json:"energy_j,omitempty"`
+	EnergySource    string   `json:"energy_source,omitempty"` // counter or power
 }

@@ -1,92 +1,182 @@
 package reports
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/llmctl/llmctl/reports/record"
 )
 
-// serverSection sums up the scrapes of the window: gauges over the samples in
-// it, counters as the increase from the last sample before it to the first one
-// after it. Nil when there are none.
+// serverSection sums up the scrapes of the target's pages: gauges over the time
+// of the window, counters as their growth between the scrapes nearest to its
+// edges. Several pages are parts of one server: what they count is added up, and
+// is absent when one of them does not tell. Nil when there are no scrapes.
 func serverSection(samples []record.ServerSample, window record.Window) *Server {
-	inside, bracket := cutSamples(samples, window)
-	if len(bracket) == 0 {
+	if len(samples) == 0 {
 		return nil
 	}
-	return &Server{
-		Samples:          len(inside),
-		Queue:            gauge(inside, func(s record.ServerSample) float64 { return s.Waiting }),
-		Running:          gauge(inside, func(s record.ServerSample) float64 { return s.Running }),
-		KVUsage:          gauge(inside, func(s record.ServerSample) float64 { return s.KVUsage }),
-		Preemptions:      increase(bracket, func(s record.ServerSample) float64 { return s.Preemptions }),
-		PromptTokens:     increase(bracket, func(s record.ServerSample) float64 { return s.PromptTokens }),
-		GenerationTokens: increase(bracket, func(s record.ServerSample) float64 { return s.GenerationTokens }),
-		PrefixQueries:    increase(bracket, func(s record.ServerSample) float64 { return s.PrefixQueries }),
-		PrefixHits:       increase(bracket, func(s record.ServerSample) float64 { return s.PrefixHits }),
-	}
-}
-
-// cutSamples returns the samples inside the window, and those with their
-// neighbours on either side.
-func cutSamples(samples []record.ServerSample, window record.Window) (inside, bracket []record.ServerSample) {
-	from, to := len(samples), 0
-	for i, s := range samples {
+	pages := byPage(samples)
+	out := &Server{Pages: len(pages)}
+	for _, s := range samples {
 		if s.At >= window.Start && s.At <= window.End {
-			from, to = min(from, i), i+1
+			out.Samples++
 		}
 	}
-	if from >= to { // none inside: the neighbours are all there is
-		from = 0
-		for from < len(samples) && samples[from].At < window.Start {
-			from++
-		}
-		to = from
+	growth := growthOf(pages, window)
+	out.Restarted = growth.restarted
+	gauges := map[string]**Gauge{"running": &out.Running, "waiting": &out.Queue, "kv_usage": &out.KVUsage}
+	counters := map[string]**float64{
+		"preemptions": &out.Preemptions, "prompt_tokens": &out.PromptTokens, "generation_tokens": &out.GenerationTokens,
+		"prefix_queries": &out.PrefixQueries, "prefix_hits": &out.PrefixHits,
 	}
-	return samples[from:to], samples[max(from-1, 0):min(to+1, len(samples))]
+	for _, n := range record.Numbers {
+		if to := gauges[n.Key]; to != nil {
+			*to = gauge(pages, window, n)
+		}
+		if to := counters[n.Key]; to != nil {
+			*to = growth.numbers[n.Key]
+		}
+	}
+	out.Finished = growth.finished
+	out.Speculation = speculation(pages, window, growth.numbers)
+	times := map[string]**ServerTimes{"ttft_s": &out.TTFT, "tpot_s": &out.TPOT, "itl_s": &out.ITL, "queue_s": &out.Queued, "e2e_s": &out.E2E}
+	for key, to := range times {
+		*to = serverTimes(growth.timings[key])
+	}
+	return out
 }
 
-func gauge(samples []record.ServerSample, value func(record.ServerSample) float64) *Gauge {
-	sum, n, highest := 0.0, 0, math.Inf(-1)
+// byPage takes the samples apart by the page that they are of, each in order of
+// time.
+func byPage(samples []record.ServerSample) (pages [][]record.ServerSample) {
+	index := map[string]int{}
 	for _, s := range samples {
-		if v := value(s); !math.IsNaN(v) {
-			sum += v
-			n++
-			highest = max(highest, v)
+		at, seen := index[s.Page]
+		if !seen {
+			at = len(pages)
+			index[s.Page] = at
+			pages = append(pages, nil)
 		}
+		pages[at] = append(pages[at], s)
 	}
-	if n == 0 {
-		return nil
+	for _, page := range pages {
+		slices.SortStableFunc(page, func(a, b record.ServerSample) int { return cmp.Compare(a.At, b.At) })
 	}
-	return &Gauge{Mean: rounded(sum / float64(n)), Max: rounded(highest)}
+	return pages
 }
 
-// increase is the growth of a counter; one that falls was reset by a restart,
-// and what it shows from then on is new.
-func increase(samples []record.ServerSample, value func(record.ServerSample) float64) *float64 {
-	sum, known := 0.0, 0
-	last := math.NaN()
-	for _, s := range samples {
-		v := value(s)
-		if math.IsNaN(v) {
+// point is a value that holds from a time on; NaN is unknown.
+type point struct {
+	at    time.Duration
+	value float64
+}
+
+// gauge is the mean over the time of the window, for which each sample holds
+// until the next one, and the highest value seen in it.
+func gauge(pages [][]record.ServerSample, window record.Window, n record.Number) *Gauge {
+	return overTime(together(pages, n), window)
+}
+
+// together is what all pages say at each time at which one of them says
+// something new.
+func together(pages [][]record.ServerSample, n record.Number) (points []point) {
+	type event struct {
+		page   int
+		sample *record.ServerSample
+	}
+	var events []event
+	for p, page := range pages {
+		for i := range page {
+			events = append(events, event{p, &page[i]})
+		}
+	}
+	slices.SortStableFunc(events, func(a, b event) int { return cmp.Compare(a.sample.At, b.sample.At) })
+	last := make([]float64, len(pages))
+	for p := range last {
+		last[p] = math.NaN()
+	}
+	for _, e := range events {
+		last[e.page] = *n.Of(e.sample)
+		points = append(points, point{e.sample.At, n.Combine(last)})
+	}
+	return points
+}
+
+// overTime is the time-weighted mean and the maximum of points over the window;
+// nil when nothing is known in it. Where the window has no length, or begins
+// and ends between two points, the value that holds is both.
+func overTime(points []point, window record.Window) *Gauge {
+	sum, known, highest := 0.0, time.Duration(0), math.Inf(-1)
+	for i, p := range points {
+		if math.IsNaN(p.value) || p.at > window.End {
 			continue
 		}
-		if known > 0 {
-			if v >= last {
-				sum += v - last
-			} else {
-				sum += v
-			}
+		until := window.End
+		if i+1 < len(points) {
+			until = min(until, points[i+1].at)
 		}
-		last = v
-		known++
+		if p.at < window.Start && until <= window.Start && until < window.End {
+			continue // it held before the window only
+		}
+		held := max(until-max(p.at, window.Start), 0)
+		sum += p.value * float64(held)
+		known += held
+		highest = max(highest, p.value)
 	}
-	if known < 2 {
+	switch {
+	case math.IsInf(highest, -1):
+		return nil
+	case known == 0:
+		return &Gauge{Mean: rounded(highest), Max: rounded(highest)}
+	default:
+		return &Gauge{Mean: rounded(sum / float64(known)), Max: rounded(highest)}
+	}
+}
+
+// serverTimes sums up what grew of a histogram.
+func serverTimes(h *record.Histogram) *ServerTimes {
+	if h == nil || h.Count() == 0 {
 		return nil
 	}
-	sum = rounded(sum)
-	return &sum
+	out := &ServerTimes{N: h.Count(), Mean: ratio(h.Sum, h.Count())}
+	for q, to := range map[float64]**float64{0.5: &out.P50, 0.99: &out.P99} {
+		if v, ok := h.Quantile(q); ok {
+			v = rounded(v)
+			*to = &v
+		}
+	}
+	return out
+}
+
+// speculation takes the share of accepted tokens from counters over the window,
+// else from what the server itself says of its last steps.
+func speculation(pages [][]record.ServerSample, window record.Window, grown map[string]*float64) *Speculation {
+	out := Speculation{DraftTokens: grown["draft_tokens"], AcceptedTokens: grown["accepted_tokens"]}
+	if out.DraftTokens != nil && *out.DraftTokens == 0 {
+		return nil // it can, and did not
+	}
+	if out.DraftTokens != nil && out.AcceptedTokens != nil {
+		out.AcceptanceRate = ratio(*out.AcceptedTokens, *out.DraftTokens)
+		if drafts := grown["drafts"]; drafts != nil && *drafts > 0 {
+			perStep := rounded(1 + *out.AcceptedTokens / *drafts)
+			out.TokensPerStep = &perStep
+		}
+	}
+	for _, n := range record.Numbers {
+		to := map[string]**float64{"acceptance_rate": &out.AcceptanceRate, "acceptance_length": &out.TokensPerStep}[n.Key]
+		if to == nil || *to != nil {
+			continue
+		}
+		if g := gauge(pages, window, n); g != nil {
+			*to = &g.Mean
+		}
+	}
+	if out == (Speculation{}) {
+		return nil
+	}
+	return &out
 }
 
 // windowLength is the length of the window in seconds.

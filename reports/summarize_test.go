@@ -338,3 +338,37 @@ func TestTimelineKeepsTheLastEdge(t *testing.T) {
 		t.Errorf("%v in flight after the end", sum)
 	}
 }
+
+// TestSteadyRateOfShortRuns is T54: requests of 8 s arrive at 10/s for 10 s, so
+// that none ends before 8 s; the server serves 10/s all the same.
+func TestSteadyRateOfShortRuns(t *testing.T) {
+	var records []*record.Record
+	for i := range 100 {
+		records = append(records, request(time.Duration(i)*100*ms, 4*time.Second, 4*time.Second, 2))
+	}
+	r := summary(openRun(10*time.Second), records...)
+	if got := value(r.Rates.SteadyCompletedRPS); math.Abs(got-10) > 0.6 {
+		t.Errorf("%v requests/s in the steady part, want 10", got)
+	}
+	if full := value(r.Rates.CompletedRPS); full > 3 {
+		t.Errorf("%v requests/s ended inside the window, which is why the steady part is looked at", full)
+	}
+}
+
+// TestSteadyWindowOfDrain is T53: 64 in flight, 200 requests; the last wave, of
+// eight, is not steady.
+func TestSteadyWindowOfDrain(t *testing.T) {
+	run := openRun(4 * time.Second)
+	run.ClosedLoop = true
+	var records []*record.Record
+	for i := range 200 {
+		records = append(records, with(request(time.Duration(i/64)*time.Second, 400*ms, 500*ms, 2), func(r *record.Record) { r.Scheduled = 0 }))
+	}
+	r := summary(run, records...)
+	if start, end := value(r.Window.SteadyStartS), value(r.Window.SteadyEndS); start > 0.01 || math.Abs(end-2.9) > 0.01 {
+		t.Errorf("steady from %v to %v, want 0 to 2.9", value(r.Window.SteadyStartS), value(r.Window.SteadyEndS))
+	}
+	if got := value(r.Rates.SteadyOutputTokensPerS); math.Abs(got-320/2.9) > 1 {
+		t.Errorf("%v output tokens/s in the steady part, want 320 in 2.9 s: 64 more come at its very end", got)
+	}
+}

@@ -196,14 +196,18 @@ func (p *page) happened(r *Report) {
 // steadyText is the steady part of the window where it differs from the whole.
 func steadyText(r *Report) string {
 	a := r.Rates
-	if a.SteadyOutputTokensPerS == nil || a.SteadyCompletedRPS == nil {
+	if a.SteadyOutputTokensPerS == nil {
 		return ""
 	}
-	if !differs(a.SteadyOutputTokensPerS, a.OutputTokensPerS) && !differs(a.SteadyCompletedRPS, a.CompletedRPS) {
+	completed := "" // fewer than two requests ended in the steady part
+	if a.SteadyCompletedRPS != nil {
+		completed = units.Number(*a.SteadyCompletedRPS) + " completed/s, "
+	}
+	if !differs(a.SteadyOutputTokensPerS, a.OutputTokensPerS) && (completed == "" || !differs(a.SteadyCompletedRPS, a.CompletedRPS)) {
 		return ""
 	}
-	return fmt.Sprintf("%s completed/s, %s output tokens/s from %s to %s, while at least 95 %% of the usual requests were in flight",
-		units.Number(*a.SteadyCompletedRPS), units.Number(*a.SteadyOutputTokensPerS), units.Seconds(*r.Window.SteadyStartS), units.Seconds(*r.Window.SteadyEndS))
+	return fmt.Sprintf("%s%s output tokens/s from %s to %s, while at least 95 %% of the usual requests were in flight",
+		completed, units.Number(*a.SteadyOutputTokensPerS), units.Seconds(*r.Window.SteadyStartS), units.Seconds(*r.Window.SteadyEndS))
 }
 
 func differs(a, b *float64) bool {

@@ -2,6 +2,7 @@ package reports
 
 import (
 	"bytes"
+	"math"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -26,13 +27,55 @@ func exampleRun() record.Run {
 		Cost:        record.Cost{USDPerHour: 2.5, Source: "list price"},
 		Client:      record.Client{CPUFraction: 0.31, GCPauseP99: 120 * time.Microsecond},
 		Server: []record.ServerSample{
-			{At: 1 * time.Second, Running: 200, Waiting: 0, KVUsage: 0.2, Preemptions: 0},
-			{At: 10 * time.Second, Running: 256, Waiting: 12, KVUsage: 0.61, Preemptions: 1},
-			{At: 19 * time.Second, Running: 256, Waiting: 40, KVUsage: 0.83, Preemptions: 4},
+			scrape(1*time.Second, load(200, 0, 0.2, 0)), scrape(10*time.Second, load(256, 12, 0.61, 1)), scrape(19*time.Second, load(256, 40, 0.83, 4)),
 		},
 		SharedPrefix: true,
 		Asserts:      []string{"p99(ttft) < 200ms", "rate(failures) < 1%", "goodput >= 2k/s"},
 	}
+}
+
+func load(running, waiting, usage, preemptions float64) func(*record.ServerSample) {
+	return func(s *record.ServerSample) {
+		s.Running, s.Waiting, s.KVUsage, s.Preemptions = running, waiting, usage, preemptions
+	}
+}
+
+// observed is a run on a machine that tells all of itself.
+func observed() record.Run {
+	run := exampleRun()
+	run.Server, run.Cost, run.Asserts = exampleServer(), record.Cost{}, nil
+	steal := 0.081
+	run.Client.CPUSteal, run.Client.SchedLatencyP99 = &steal, record.At(200*time.Microsecond)
+	run.Client.PeakRSSBytes, run.Client.PeakHeapBytes, run.Client.PeakGoroutines = record.Counted(150<<20), record.Counted(90<<20), record.Counted(2100)
+	run.GPUs = []record.GPUSeries{{Name: "NVIDIA H100 80GB HBM3", Samples: []record.GPUSample{
+		{At: 2 * time.Second, PowerW: 300, Utilization: 0.5, MemoryUsedBytes: 70e9, SMClockHz: 1.98e9, MemoryClockHz: 2.6e9, TemperatureC: 50, EnergyJ: 1000},
+		{At: 11 * time.Second, PowerW: 600, Utilization: 0.9, MemoryUsedBytes: 72e9, SMClockHz: 1.7e9, MemoryClockHz: 2.6e9, TemperatureC: 60, EnergyJ: 4000},
+		{At: 20 * time.Second, PowerW: 650, Utilization: 1, MemoryUsedBytes: 72e9, SMClockHz: 1.5e9, MemoryClockHz: 2.6e9, TemperatureC: 66, EnergyJ: 9100},
+	}}}
+	return run
+}
+
+// exampleServer is a server that fills up, as it tells three times.
+func exampleServer() (samples []record.ServerSample) {
+	for i, at := range []time.Duration{time.Second, 10 * time.Second, 19 * time.Second} {
+		n := float64(i)
+		samples = append(samples, scrape(at, func(s *record.ServerSample) {
+			s.Running, s.Waiting, s.KVUsage, s.Preemptions = 200+20*n, 20*n, 0.2+0.3*n, 2*n
+			s.DraftTokens, s.AcceptedTokens, s.Drafts = 3000*n, 2000*n, 1000*n
+			s.Finished = map[string]float64{"stop": 100 * n, "length": 10000 * n, "abort": 3 * n}
+			s.TTFT = &record.Histogram{Bounds: []float64{0.05, 0.1, 0.5, math.Inf(1)}, Counts: []float64{0, 9000 * n, 10000 * n, 10000 * n}, Sum: 900 * n}
+			s.Queue = &record.Histogram{Bounds: []float64{0.3, math.Inf(1)}, Counts: []float64{10000 * n, 10000 * n}, Sum: 90 * n}
+		}))
+	}
+	return samples
+}
+
+// scrape is a sample of a server that tells only what change sets.
+func scrape(at time.Duration, change func(*record.ServerSample)) record.ServerSample {
+	s := record.UnknownSample()
+	s.At = at
+	change(&s)
+	return s
 }
 
 func text(t *testing.T, r *Report, opts TextOptions) string {
@@ -67,6 +110,7 @@ func TestText(t *testing.T) {
 		{"color", full, TextOptions{Color: true, Width: 120}},
 		{"limited", Summarize(limited, synthetic(20_000, 16)), TextOptions{}},
 		{"few", Summarize(slo, synthetic(2_050, 16)), TextOptions{}},
+		{"telemetry", Summarize(observed(), synthetic(20_000, 16)), TextOptions{}},
 		{"empty", Summarize(slo, synthetic(0, 16)), TextOptions{}},
 		{"failed", Summarize(slo, failedOnly), TextOptions{}},
 	} {

@@ -82,24 +82,8 @@ func (p *page) target(r *Report) {
 		from := map[string]string{"usage": "usage", "server": "the server's counters"}[c.Source]
 		p.field("cache", fmt.Sprintf("%s of prompt tokens from the prefix cache, by %s", percent(c.HitRate), from))
 	}
-	if s := r.Server; s != nil {
-		var parts []string
-		for _, g := range []struct {
-			name  string
-			gauge *Gauge
-			text  func(float64) string
-		}{{"queue", s.Queue, units.Number}, {"running", s.Running, units.Number}, {"KV usage", s.KVUsage, percent}} {
-			if g.gauge != nil {
-				parts = append(parts, fmt.Sprintf("%s mean %s max %s", g.name, g.text(g.gauge.Mean), g.text(g.gauge.Max)))
-			}
-		}
-		if s.Preemptions != nil {
-			parts = append(parts, count(int(*s.Preemptions), "preemption"))
-		}
-		if len(parts) > 0 {
-			p.field("server", list(parts, ", "))
-		}
-	}
+	p.server(r.Server)
+	p.gpus(r)
 	if r.Cost != nil {
 		p.cost(r.Cost)
 	}

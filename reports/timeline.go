@@ -119,15 +119,22 @@ func (t *timeline) steady(start, end time.Duration) (s steadyPart, ok bool) {
 	}
 	s.start = max(start, time.Duration(first+low)*t.width())
 	s.end = min(end, time.Duration(first+top+1)*t.width())
-	for _, bin := range t.bins[first+low : first+top+1] {
+	for i, bin := range t.bins[first+low : first+top+1] {
 		s.output += bin.output
+		if bin.completed > 0 && s.firstEnd == 0 {
+			s.firstEnd = max(s.start, time.Duration(first+low+i+1)*t.width())
+			continue
+		}
 		s.completed += bin.completed
 	}
 	return s, s.end > s.start
 }
 
-// steadyPart is the steady part of a window and what happened in it.
+// steadyPart is the steady part of a window and what happened in it. Completed
+// requests are counted from the first end of one on, firstEnd, which is not
+// counted: in a run that is hardly longer than its requests, none could end before,
+// and a rate over the whole part would be too small.
 type steadyPart struct {
-	start, end        time.Duration
-	output, completed float64
+	start, end, firstEnd time.Duration
+	output, completed    float64
 }

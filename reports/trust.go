@@ -22,10 +22,13 @@ const (
 	warmCache = 0.02
 	// lengthDrift is the difference between the mean length asked for and the
 	// one that the server counted above which a reader is warned.
-	lengthDrift = 0.10
+	lengthDrift = 0.02
 	// oneRead is the gap below which two events are taken to have come with one
 	// read: no engine makes tokens of one request that fast.
 	oneRead = 50 * time.Microsecond
+	// maxSteal is the share of the machine's processor time that may go to other
+	// machines on the same host before a reader is warned.
+	maxSteal = 0.05
 	// coalescedShare is the share of such gaps above which a reader is warned.
 	coalescedShare = 0.10
 )
@@ -36,6 +39,7 @@ func (c *collector) client(r *Report) Client {
 	if f := c.run.Client.CPUFraction; f >= 0 {
 		out.CPUFraction = ratio(f, 1)
 	}
+	c.process(&out)
 	because := func(format string, args ...any) {
 		out.Limited = true
 		out.Reasons = append(out.Reasons, fmt.Sprintf(format, args...))
@@ -60,6 +64,26 @@ func (c *collector) client(r *Report) Client {
 		because("%s found no free port on the client", count(n, "request"))
 	}
 	return out
+}
+
+// process is what is known of the client's process and decides nothing.
+func (c *collector) process(out *Client) {
+	seen := c.run.Client
+	if wait, ok := seen.SchedLatencyP99.Since(); ok {
+		s := inSeconds(wait)
+		out.SchedLatencyP99S = &s
+	}
+	if seen.CPUSteal != nil {
+		out.CPUSteal = ratio(*seen.CPUSteal, 1)
+	}
+	for _, peak := range []struct {
+		seen record.Count
+		out  **int
+	}{{seen.PeakRSSBytes, &out.PeakRSSBytes}, {seen.PeakHeapBytes, &out.PeakHeapBytes}, {seen.PeakGoroutines, &out.PeakGoroutines}} {
+		if n, ok := peak.seen.Value(); ok {
+			*peak.out = &n
+		}
+	}
 }
 
 func (c *collector) lagLimit(r *Report) float64 {
@@ -87,6 +111,12 @@ func (c *collector) warn(r *Report) {
 	}
 	if p := r.PrefixCache; p != nil && p.HitRate > warmCache && !c.run.SharedPrefix && !c.laterTurns {
 		c.note(r, "warm_cache", "%s of the prompt tokens came from the prefix cache though the workload shares none: an earlier run warmed it; use another --seed or restart the target", percent(p.HitRate))
+	}
+	if steal := r.Client.CPUSteal; steal != nil && *steal > maxSteal {
+		c.note(r, "cpu_steal", "the host gave %s of this machine's processor time to others, more than %s; times may be late by as much", percent(*steal), percent(maxSteal))
+	}
+	if s := r.Server; s != nil && s.Restarted {
+		c.note(r, "server_restarted", "a counter of the server fell during the run: it was restarted, or several servers answer at one address; what its counters say is left out")
 	}
 	if c.implausible > 0 {
 		c.note(r, "usage_implausible", "for %s the server told token counts that can not be (more cached than prompt tokens, none beside output, negative, or huge); they are taken as absent", count(c.implausible, "request"))

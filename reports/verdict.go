@@ -16,6 +16,7 @@ const (
 	Interrupted                   // ended by the user; what was measured is reported
 	Damaged                       // the saved records are not those of the run
 	ClientLimited                 // the client was the bottleneck
+	Aborted                       // broken off by a rule, since going on would have shown nothing
 	TooManyFailures               // more requests failed than was allowed
 	NothingMeasured               // no request of the window had output or failed
 	SLOMissed                     // an SLO that the user asked for did not hold
@@ -24,7 +25,7 @@ const (
 
 // String names the reason.
 func (r Reason) String() string {
-	return [...]string{"held", "interrupted", "damaged", "client-limited", "too many failures", "nothing measured", "SLO missed", "assertion failed"}[r]
+	return [...]string{"held", "interrupted", "damaged", "client-limited", "broken off", "too many failures", "nothing measured", "SLO missed", "assertion failed"}[r]
 }
 
 // Verdict is the judgement of a run: the reason and a line that explains it.
@@ -46,7 +47,7 @@ func untrusted(name string) Reason {
 // Trustworthy is false when the numbers do not say what they seem to.
 func (v Verdict) Trustworthy() bool {
 	switch v.Reason {
-	case Damaged, ClientLimited, TooManyFailures, NothingMeasured:
+	case Damaged, ClientLimited, Aborted, TooManyFailures, NothingMeasured:
 		return false
 	}
 	return true
@@ -68,6 +69,8 @@ func (r *Report) Verdict() Verdict {
 		return Verdict{Interrupted, "interrupted; the report is of what was measured until then"}
 	case r.Client.Limited:
 		return Verdict{ClientLimited, "client-limited: " + strings.Join(r.Client.Reasons, "; ")}
+	case r.aborted() != "":
+		return Verdict{Aborted, r.aborted()}
 	case q.FailedShare != nil && *q.FailedShare > q.MaxFailures:
 		return Verdict{TooManyFailures, fmt.Sprintf("%s, more than %s", q.failedText(), percent(q.MaxFailures))}
 	case q.OK == 0 && q.Failed == 0 && r.TTFT == nil:
@@ -97,6 +100,16 @@ func (r *Report) damage() string {
 		expected := killed && w.Code == record.RecordsTruncated
 		if w.Damage() && !expected {
 			return "damaged: " + w.Text
+		}
+	}
+	return ""
+}
+
+// aborted is why the load generator broke the run off, empty when it did not.
+func (r *Report) aborted() string {
+	for _, w := range r.Warnings {
+		if w.Code == record.Aborted {
+			return w.Text
 		}
 	}
 	return ""

@@ -31,13 +31,13 @@ type benchFlags struct {
 	prompts   promptsFlags
 	trace     traceFlags
 
-	endpoint, served, api, metricsURL string
-	headers                           []string
-	duration, warmup, drain           time.Duration
-	firstToken, idle, total, maxLag   time.Duration
-	requests, maxInFlight, count      int
-	seed                              uint64
-	ignoreEOS                         bool
+	endpoint, served, api           string
+	headers                         []string
+	duration, warmup, drain         time.Duration
+	firstToken, idle, total, maxLag time.Duration
+	requests, maxInFlight, count    int
+	seed                            uint64
+	ignoreEOS                       bool
 
 	save, maxFailures, ui string
 	asserts               []string
@@ -85,11 +85,9 @@ go to disk as they complete.`,
 
 func (f *benchFlags) addTarget(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.endpoint, "endpoint", "", "base URL, with or without /v1 (default: OPENAI_BASE_URL, else the bundled stack)")
 	flags.StringVar(&f.served, "served-model", "", "name of the model on the wire")
-	flags.StringVar(&f.api, "api", string(client.Chat), "dialect: chat or completions")
+	flags.StringVar(&f.api, "api", string(client.Chat), "dialect: chat, completions, responses or embeddings")
 	flags.StringArrayVarP(&f.headers, "header", "H", nil, "extra header, e.g. 'X-Team: search'; repeatable")
-	flags.StringVar(&f.metricsURL, "metrics-url", "", "Prometheus page of the target (default: /metrics beside /v1)")
 	flags.IntVar(&f.count, "count", 1, "accelerators behind the endpoint, for the cost")
 	f.engine.addLimits(cmd, "bundled engine: ")
 }
@@ -128,9 +126,7 @@ func (f *benchFlags) resolve(cmd *cobra.Command, s *iostreams.IO) (*bench, error
 	if cmd.Flags().Changed("duration") && cmd.Flags().Changed("requests") {
 		return nil, errors.New("--duration and --requests both bound the run; give one of them")
 	}
-	if f.endpoint == "" {
-		f.endpoint = s.Env("OPENAI_BASE_URL")
-	}
+	f.endpoint = f.client.first(s.Env("OPENAI_BASE_URL"))
 	if err := f.checkTarget(cmd); err != nil {
 		return nil, err
 	}
@@ -144,7 +140,7 @@ func (f *benchFlags) resolve(cmd *cobra.Command, s *iostreams.IO) (*bench, error
 		func() error { return f.trace.check(cmd, sc.Workload) },
 		func() error { return checkKey(s.Env("OPENAI_API_KEY")) },
 		func() (err error) { b.headers, err = parseHeaders(f.headers); return err },
-		func() (err error) { b.maxFailures, err = parseShare(f.maxFailures); return err },
+		func() (err error) { b.maxFailures, err = parseShare("--max-failures", f.maxFailures); return err },
 		func() error { return checkAsserts(f.asserts) },
 		func() error { return b.complete(sc, cmd) },
 	} {
@@ -183,7 +179,7 @@ func (f *benchFlags) checkChoices(sc profiles.Scenario) error {
 		choices     []string
 	}{
 		{"--ui", f.ui, []string{"auto", "tui", "plain", "none"}},
-		{"--api", f.api, []string{string(client.Chat), string(client.Completions)}},
+		{"--api", f.api, apiNames()},
 		{"--experiment", sc.Experiment, []string{"", "none", experimentSharedPrefix}},
 	} {
 		if !slices.Contains(c.choices, c.value) {
@@ -231,16 +227,16 @@ func isToken(name string) bool {
 	})
 }
 
-// parseShare reads 1% or 0.01. None at all is negative, since 0 means the
-// default further on.
-func parseShare(s string) (float64, error) {
+// parseShare reads the value of a flag like 1% or 0.01. None at all is negative,
+// since 0 means the default further on.
+func parseShare(flag, s string) (float64, error) {
 	number, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
 	v, err := strconv.ParseFloat(number, 64)
 	if percent {
 		v /= 100
 	}
 	if err != nil || !(v >= 0 && v <= 1) {
-		return 0, fmt.Errorf("--max-failures: %q is not a share between 0%% and 100%%", s)
+		return 0, fmt.Errorf("%s: %q is not a share between 0%% and 100%%", flag, s)
 	}
 	if v == 0 {
 		v = -1

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/llmctl/llmctl/internal/iostreams"
-	"github.com/llmctl/llmctl/internal/tokenizer"
 	"github.com/llmctl/llmctl/loadgen/client"
+	"github.com/llmctl/llmctl/loadgen/request"
 	"github.com/llmctl/llmctl/loadgen/workload"
 	"github.com/llmctl/llmctl/profiles"
 	"github.com/llmctl/llmctl/reports/record"
@@ -40,8 +40,11 @@ type bench struct {
 	headers     http.Header
 	maxFailures float64
 	asserts     []string
+	requests    int // of this shard, when a number of them bounds the run
 	cost        record.Cost
+	lengths     request.Lengths  // of prompts at the target
 	warnings    []record.Warning // found before the run
+	live        *livePage        // nil unless asked for
 }
 
 // bundled reports whether the target is the stack that bench starts itself.
@@ -70,10 +73,10 @@ func (b *bench) complete(sc profiles.Scenario, cmd *cobra.Command) error {
 		sc.SLO = []profiles.SLO{profiles.DefaultSLO(sc.Workload.Name)}
 		b.assume("SLO", sc.SLO[0].String(), "--slo")
 	}
-	if b.flags.requests == 0 && !cmd.Flags().Changed("duration") {
-		b.assume("duration", b.flags.duration.String(), "--duration")
-	}
 	b.scenario = sc
+	if lasts := b.lasts(); lasts > 0 && !cmd.Flags().Changed("duration") {
+		b.assume("duration", lasts.String(), "--duration")
+	}
 	if err := sc.Workload.Validate(); err != nil {
 		return err
 	}
@@ -83,7 +86,10 @@ func (b *bench) complete(sc profiles.Scenario, cmd *cobra.Command) error {
 	if sc.Experiment == experimentSharedPrefix && sc.Workload.Prefix.Groups == 0 {
 		return fmt.Errorf("the shared-prefix experiment needs a workload with shared prefixes, e.g. --prefix groups=4,tokens=256")
 	}
-	if _, err := b.stream("", false); err != nil {
+	if err := b.divide(); err != nil {
+		return err
+	}
+	if err := b.flags.prompts.checkWorkload(&sc.Workload, client.API(b.flags.api), b.bundled()); err != nil {
 		return err
 	}
 	return b.price(sc)
@@ -152,23 +158,26 @@ func (b *bench) price(sc profiles.Scenario) error {
 	return nil
 }
 
-// stream is the workload's requests under a salt of their own.
-func (b *bench) stream(salt string, unique bool) (*workload.Stream, error) {
+// stream is a shard's part of the workload's requests.
+func (b *bench) stream(unique bool, shard workShare) (*workload.Stream, error) {
 	recorded, err := b.recorded()
 	if err != nil {
 		return nil, err
 	}
 	return workload.New(b.scenario.Workload, workload.Options{
-		Seed: b.flags.seed, Salt: salt, Words: tokenizer.Words(), UniquePrefixes: unique, Recorded: recorded,
+		Seed: b.flags.seed, UniquePrefixes: unique, Recorded: recorded, Shard: shard.i, Shards: shard.n,
 	})
 }
 
 // asked says in one line what the run does.
 func (b *bench) asked() string {
 	w := b.scenario.Workload
-	length := b.flags.duration.String()
-	if b.flags.requests > 0 {
+	length := b.lasts().String()
+	switch {
+	case b.flags.requests > 0:
 		length = fmt.Sprintf("%d requests", b.flags.requests)
+	case b.lasts() == 0:
+		length = "as long as the trace"
 	}
 	if w.Trace.File != "" {
 		return fmt.Sprintf("requests of %s, %s for %s", w.Trace.File, w.Arrival.Words(), length)
@@ -186,9 +195,9 @@ func (b *bench) facts(run *record.Run, v variant, t target) error {
 	run.Kind = "bench"
 	run.ID = v.id
 	run.Scenario = scenario
-	run.Target = record.Target{Endpoint: client.PublicEndpoint(t.endpoint), Model: t.model, Bundled: t.bundled, Device: t.device}
+	run.Target = record.Target{Endpoint: client.PublicEndpoint(t.endpoint), Endpoints: b.flags.client.public(), Model: t.model, Bundled: t.bundled, Device: t.device}
 	run.Environment = environment(run.Environment.Start)
-	run.Asked = b.asked()
+	run.Asked = b.asked() + "; " + b.lengths.String()
 	run.Defaults = b.defaults
 	run.SLODefault = !b.sloGiven
 	run.SLO = nil

@@ -20,7 +20,7 @@ import (
 	"github.com/llmctl/llmctl/reports/record"
 )
 
-// run loads the target, and prints and saves what it did.
+// run loads the target as often as asked, and prints and saves what it did.
 func (b *bench) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := &stopper{stopped: make(chan struct{}), abort: cancel}
@@ -29,29 +29,49 @@ func (b *bench) run(ctx context.Context) error {
 	defer watch.Wait()
 	defer cancel()
 
-	keeper, err := b.newKeeper(b.flags.save)
+	live, err := b.openLivePage()
 	if err != nil {
 		return err
 	}
-	defer keeper.abandon()
+	defer live.close(ctx, stop)
+	b.live = live
+	keepers, err := b.newKeepers()
+	defer func() {
+		for _, k := range keepers {
+			k.abandon()
+		}
+	}()
+	if err != nil {
+		return err
+	}
 	t, closeTarget, err := b.target(ctx, stop)
 	if err != nil {
 		return err
 	}
 	defer closeTarget()
-	report, err := b.measure(ctx, stop, t, keeper)
-	if err != nil {
+	if err := b.preflight(t); err != nil {
 		return err
 	}
-	if err := b.flags.output.write(b.io, report, func() error { return b.print(report) }); err != nil {
+	if err := b.calibrate(ctx, stop, t); err != nil {
+		return err
+	}
+	measured, failed := b.repeats(ctx, stop, t, keepers)
+	if len(measured) == 0 {
+		return failed
+	}
+	if err := b.show(measured); err != nil {
 		return err
 	}
 	select {
 	case <-t.died():
 		return t.child.failed()
 	default:
-		return judge(report.Verdict(), keeper.failed)
 	}
+	verdicts := []error{failed}
+	for i, report := range measured {
+		verdicts = append(verdicts, judge(report.Verdict(), keepers[i].failed))
+	}
+	return worst(verdicts)
 }
 
 // warn tells of something that the report says too.
@@ -63,20 +83,23 @@ func (b *bench) warn(code, format string, args ...any) {
 
 // measure runs the workload once, or twice for an experiment, and returns the
 // report of the run as asked for.
-func (b *bench) measure(ctx context.Context, stop *stopper, t target, main *keeper) (*reports.Report, error) {
+func (b *bench) measure(ctx context.Context, stop *stopper, t target, v variant, main *keeper) (*reports.Report, error) {
 	if b.scenario.Experiment != experimentSharedPrefix {
-		return b.once(ctx, stop, t, variant{id: b.id}, main)
+		return b.once(ctx, stop, t, v, main)
 	}
 	other, err := b.newKeeper(main.beside(experimentUnique))
 	if err != nil {
 		return nil, err
 	}
 	defer other.abandon()
-	unique, err := b.once(ctx, stop, t, variant{id: b.id + "-" + experimentUnique, unique: true, title: "1 of 2, unique prefixes"}, other)
+	first, second := v, v
+	first.id, first.unique, first.title = v.id+"-"+experimentUnique, true, v.titled("1 of 2, unique prefixes")
+	unique, err := b.once(ctx, stop, t, first, other)
 	if err != nil || stop.used() {
 		return unique, err
 	}
-	return b.once(ctx, stop, t, variant{id: b.id, title: "2 of 2, shared prefixes", base: unique}, main)
+	second.title, second.base = v.titled("2 of 2, shared prefixes"), unique
+	return b.once(ctx, stop, t, second, main)
 }
 
 // A variant is one of the runs of a bench.
@@ -85,6 +108,14 @@ type variant struct {
 	title  string // shown above the progress when there are several
 	unique bool
 	base   *reports.Report // the other half of the experiment, already measured
+}
+
+// titled adds to the title of a variant.
+func (v variant) titled(part string) string {
+	if v.title == "" {
+		return part
+	}
+	return v.title + ": " + part
 }
 
 // newID returns 64 random bits in hexadecimal.
@@ -96,16 +127,20 @@ func newID() string {
 
 // once loads the target with one stream, keeps the records, and sums them up.
 func (b *bench) once(ctx context.Context, stop *stopper, t target, v variant, k *keeper) (*reports.Report, error) {
-	stream, err := b.stream(v.id, v.unique)
+	stream, err := b.stream(v.unique, b.flags.phases.shard)
 	if err != nil {
 		return nil, usage(err)
+	}
+	if err := b.countdown(stop); err != nil {
+		return nil, err
 	}
 	if err := k.start(v, t); err != nil {
 		return nil, err
 	}
 	view := b.newView(v.title, stop)
-	options := b.options(t, stream, stop)
-	options.OnRecord, options.OnLive = k.add, view.show
+	options := b.options(t, stream, v.id, stop)
+	options.OnRecord, options.OnLive = b.live.observe(k.add, view.show)
+	options.GPUs = b.openGPUs(t)
 	ctx, cancel := context.WithCancel(ctx)
 	var watch sync.WaitGroup
 	watch.Go(func() {
@@ -130,31 +165,32 @@ func (b *bench) once(ctx context.Context, stop *stopper, t target, v variant, k 
 	return k.finish(run, v), nil
 }
 
-func (b *bench) options(t target, stream *workload.Stream, stop *stopper) loadgen.Options {
+func (b *bench) options(t target, stream *workload.Stream, salt string, stop *stopper) loadgen.Options {
 	f := b.flags
 	o := loadgen.Options{
 		Client: b.clientOptions(t), Model: t.model,
-		Workload: stream, Warmup: f.warmup, Drain: f.drain, MaxInFlight: f.maxInFlight,
-		ContinuousUsage: t.bundled, IgnoreEOS: f.ignoreEOS, MetricsURL: t.metricsURL, Stop: stop.stopped,
+		Workload: stream, Prompts: b.prompts(salt), Warmup: f.warmup, Drain: f.drain, MaxInFlight: f.maxInFlight,
+		ContinuousUsage: t.bundled, IgnoreEOS: f.ignoreEOS, MetricsURLs: t.metrics, Stop: stop.stopped,
+		AbortFailures: f.phases.abortFailures, AbortSaturated: f.phases.abortSaturated,
+		Shard: f.phases.shard.i, Shards: f.phases.shard.n, StartAt: f.phases.startAt,
 	}
 	if f.drain == 0 {
 		o.Drain = time.Nanosecond // 0 would ask the load generator for its default
 	}
-	if f.requests > 0 {
-		o.Requests = f.requests
-	} else {
-		o.Duration = f.duration
-	}
+	o.Requests, o.Duration = b.requests, b.lasts()
 	return o
 }
 
 // clientOptions say to whom and how requests go.
 func (b *bench) clientOptions(t target) client.Options {
 	f := b.flags
-	return client.Options{
+	o := client.Options{
 		Endpoint: t.endpoint, APIKey: t.apiKey, API: client.API(f.api), Headers: b.headers,
 		FirstTokenTimeout: f.firstToken, IdleTimeout: f.idle, TotalTimeout: f.total,
 	}
+	f.client.options(&o)
+	f.prompts.options(&o)
+	return o
 }
 
 // environment describes this machine; a GPU that can not be asked is left out.
@@ -190,9 +226,4 @@ func judge(v reports.Verdict, notSaved error) error {
 	default:
 		return &failure{code: exitNotHeld, err: errors.New(v.Text)}
 	}
-}
-
-func (b *bench) print(r *reports.Report) error {
-	options := reports.TextOptions{Color: b.io.Color, Width: min(b.io.Width, 100)}
-	return reports.WriteText(b.io.Out, r, options)
 }

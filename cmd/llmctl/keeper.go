@@ -4,36 +4,66 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
+	"strconv"
 	"time"
 
 	"github.com/llmctl/llmctl/reports"
 	"github.com/llmctl/llmctl/reports/record"
 )
 
-// keeper holds the records of one run, in memory and, when asked to, on disk as
-// they come.
+// keeper holds the records of one run on disk as they come: in a directory when
+// that was asked for, else where nobody sees them, until they are summed up. A run
+// of a million requests takes no more memory than a short one.
 type keeper struct {
 	bench   *bench
-	records []*record.Record
+	log     log
 	dir     *record.Dir // nil when the run is not saved
 	started bool        // something was written that is worth keeping
 	failed  error       // why the run is not on disk as it was asked to be
 }
 
+// log is where records go and come from.
+type log interface {
+	Add(*record.Record) error
+	Close() error
+	// ReadBack yields what was added, after Close.
+	ReadBack(yield func(*record.Record) bool) error
+}
+
 // newKeeper makes the run directory at path, unless path is empty. A directory
 // that can not be used is found here, before anything has been started.
 func (b *bench) newKeeper(path string) (*keeper, error) {
-	k := &keeper{bench: b}
 	if path == "" {
-		return k, nil
+		return &keeper{bench: b, log: record.NewSpool()}, nil
 	}
 	dir, err := record.CreateDir(path)
 	if err != nil {
 		return nil, usage(err)
 	}
-	k.dir = dir
-	return k, nil
+	return &keeper{bench: b, log: dir, dir: dir}, nil
+}
+
+// newKeepers makes one keeper for each repeat: in the directory of --save, or in
+// numbered ones inside of it when there are several.
+func (b *bench) newKeepers() (keepers []*keeper, err error) {
+	dir, n := b.flags.save, b.flags.phases.repeat
+	if n > 1 && dir != "" {
+		if _, err := os.Stat(filepath.Join(dir, record.RunFile)); err == nil {
+			return nil, usagef("saving to %s: it already holds a run, expected a directory for %d of them", dir, n)
+		}
+	}
+	for i := range n {
+		path := dir
+		if n > 1 && dir != "" {
+			path = filepath.Join(dir, strconv.Itoa(i+1))
+		}
+		k, err := b.newKeeper(path)
+		if err != nil {
+			return keepers, err
+		}
+		keepers = append(keepers, k)
+	}
+	return keepers, nil
 }
 
 // beside is where another run of the same bench is kept: a folder inside of
@@ -58,9 +88,12 @@ func (k *keeper) start(v variant, t target) error {
 		SharedPrefix: b.scenario.Workload.Prefix.Groups > 0 && !v.unique,
 		Client:       record.Client{CPUFraction: -1},
 		Environment:  record.Environment{Start: time.Now()},
+		Shard:        b.flags.phases.shard.i,
+		Shards:       b.flags.phases.shard.n,
+		StartAt:      b.flags.phases.startAt,
 	}
-	if b.flags.requests == 0 {
-		run.Window.End = b.flags.warmup + b.flags.duration
+	if lasts := b.lasts(); lasts > 0 {
+		run.Window.End = b.flags.warmup + lasts
 	}
 	if err := b.facts(&run, v, t); err != nil {
 		return err
@@ -72,17 +105,17 @@ func (k *keeper) start(v variant, t target) error {
 	return nil
 }
 
-func (k *keeper) add(r *record.Record) {
-	k.records = append(k.records, r)
-	if k.dir != nil {
-		_ = k.dir.Add(r) // a full disk keeps the line in memory, and Close tells
-	}
-}
+func (k *keeper) add(r *record.Record) { _ = k.log.Add(r) } // a full disk keeps the line in memory, and Close tells
 
 // finish sums the run up and completes the run directory. A disk that is full
 // does not cost the report: failed says what was lost.
 func (k *keeper) finish(run record.Run, v variant) *reports.Report {
-	report := reports.Summarize(run, slices.Values(k.records))
+	notWritten := k.log.Close()
+	var notRead error
+	report := reports.Summarize(run, func(yield func(*record.Record) bool) { notRead = k.log.ReadBack(yield) })
+	if notRead != nil {
+		report.Warnings = append(report.Warnings, record.Warning{Code: record.RecordsDamaged, Text: notRead.Error()})
+	}
 	if v.base != nil {
 		report.Experiment = reports.NewExperiment(experimentSharedPrefix,
 			reports.NamedReport{Name: experimentUnique, Report: v.base}, reports.NamedReport{Name: "shared", Report: report})
@@ -90,18 +123,19 @@ func (k *keeper) finish(run record.Run, v variant) *reports.Report {
 	if k.dir == nil {
 		return report
 	}
-	if k.failed = k.save(run, report); k.failed != nil {
+	if k.failed = notWritten; k.failed == nil {
+		k.failed = k.save(run, report)
+	}
+	if k.failed != nil {
 		report.Warnings = append(report.Warnings, record.Warning{Code: "not_saved", Text: "the run could not be saved whole: " + k.failed.Error()})
 	}
 	return report
 }
 
+// save writes the report beside the records.
 func (k *keeper) save(run record.Run, report *reports.Report) error {
 	dir := k.dir
 	k.dir = nil
-	if err := dir.Close(); err != nil {
-		return err
-	}
 	doc, err := report.JSON()
 	if err != nil {
 		return err
@@ -115,10 +149,13 @@ func (k *keeper) save(run record.Run, report *reports.Report) error {
 	return nil
 }
 
-// abandon closes the directory of a run that did not finish, and takes it away
-// when the run did not even begin. The error that ended the run is the one to
-// tell, so none of its own is.
+// abandon frees what the run took, closes the directory of one that did not
+// finish, and takes it away when the run did not even begin. The error that ended
+// the run is the one to tell, so none of its own is.
 func (k *keeper) abandon() {
+	if spool, ok := k.log.(*record.Spool); ok {
+		spool.Remove()
+	}
 	if k.dir == nil {
 		return
 	}

@@ -15,10 +15,11 @@ import (
 
 // target is a server that a bench can load.
 type target struct {
-	endpoint, apiKey, model, metricsURL string
-	bundled                             bool
-	device                              string
-	child                               *stackChild // nil unless bundled
+	endpoint, apiKey, model string
+	metrics                 []string // pages; none looks for one at the endpoint
+	bundled                 bool
+	device                  string
+	child                   *stackChild // nil unless bundled
 }
 
 // died is closed when a target of our own has ended by itself; nil, which is
@@ -60,10 +61,10 @@ func (b *bench) findTarget(ctx context.Context) (target, func(), error) {
 			return target{}, nil, err
 		}
 		r := child.ready
-		return target{r.Endpoint, child.key, r.Model, r.Metrics, true, r.Device, child}, child.close, nil
+		return target{r.Endpoint, child.key, r.Model, []string{r.Metrics}, true, r.Device, child}, child.close, nil
 	}
-	t := target{endpoint: b.flags.endpoint, apiKey: b.io.Env("OPENAI_API_KEY"), metricsURL: b.flags.metricsURL}
-	models, err := client.Probe(ctx, b.clientOptions(t))
+	t := target{endpoint: b.flags.endpoint, apiKey: b.io.Env("OPENAI_API_KEY"), metrics: b.flags.telemetry.pages}
+	models, err := probeAll(ctx, b.clientOptions(t))
 	switch {
 	case errors.Is(err, client.ErrUnauthorized):
 		return t, nil, hinted(exitFailed, err, "set OPENAI_API_KEY to a key that the endpoint accepts")

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/llmctl/llmctl/internal/gpu"
+	"github.com/llmctl/llmctl/internal/limits"
 	"github.com/llmctl/llmctl/internal/units"
 )
 
@@ -28,9 +29,9 @@ type Check struct {
 // Run looks at this machine. It takes about a quarter of a second, most of it
 // spent timing the timer.
 func Run() []Check {
-	files, err := fileLimit()
+	files, err := limits.Files()
 	checks := []Check{judgeFiles(files, err)}
-	low, high, err := portRange()
+	low, high, err := limits.Ports()
 	checks = append(checks,
 		judgePorts(low, high, err),
 		judgeTimer(timerLateness(time.Sleep)),

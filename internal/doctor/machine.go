@@ -10,30 +10,17 @@ import (
 	"strconv"
 	"strings"
 	"time"
-)
 
-// errNotKnown is for what some systems do not tell, in no file at least.
-var errNotKnown = errors.New("not known on this system")
+	"github.com/llmctl/llmctl/internal/limits"
+)
 
 // readFile reads a file of the kernel; systems without it do not know.
 func readFile(file string) ([]byte, error) {
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, errNotKnown
+		return nil, limits.ErrNotKnown
 	}
 	return data, err
-}
-
-func portRange() (low, high int, err error) {
-	const file = "/proc/sys/net/ipv4/ip_local_port_range"
-	data, err := readFile(file)
-	if err != nil {
-		return 0, 0, err
-	}
-	if _, err := fmt.Sscan(string(data), &low, &high); err != nil {
-		return 0, 0, fmt.Errorf("reading %s: %w", file, err)
-	}
-	return low, high, nil
 }
 
 func cpu() (cores int, load float64, err error) {

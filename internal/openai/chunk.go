@@ -13,9 +13,9 @@ import (
 // the end marker.
 var ErrNotChunk = errors.New("event is not a JSON object")
 
-// Chunk is what one event of a stream says, for chat completions and for
-// completions alike; Parse fills it. It also reads the body of an answer that
-// was not streamed, and of an error. Byte slices alias the data given to Parse
+// Chunk is what one event of a stream says, for chat completions, completions
+// and the Responses API alike; Parse fills it. It also reads the body of an
+// answer that was not streamed, and of an error. Byte slices alias the data given to Parse
 // and are valid as long as that is.
 //
 // Fields of an unexpected type are taken as absent, since servers disagree on
@@ -27,13 +27,17 @@ type Chunk struct {
 	Content   bool // some choice carries visible text
 	Reasoning bool // some choice carries reasoning text
 	ToolCall  bool // some choice carries a piece of a tool call
+	Embedding bool // the answer is a list that is not empty, as that of the embeddings API
 	Role      bool // some choice names the role
 
-	Finish []byte // the last finish_reason that is not empty, as in the JSON
-	Usage  Usage  // zero when the chunk has none
-	Failed bool   // the chunk is an error
+	// Finish is the last finish_reason that is not empty, as in the JSON. Of the
+	// Responses API it is why the response is incomplete, else its status.
+	Finish []byte
+	Usage  Usage // zero when the chunk has none
+	Failed bool  // the chunk is an error
 
 	text, reasoning        []byte // of the choice with index 0, as in the JSON
+	tools                  []byte // its tool_calls, as in the JSON
 	message, kind, problem []byte // the message and type of an error, another server's words for it
 }
 
@@ -47,10 +51,10 @@ type Usage struct {
 
 // Output reports whether the chunk carries generated output in any channel. A
 // role or an empty delta is none.
-func (c *Chunk) Output() bool { return c.Content || c.Reasoning || c.ToolCall }
+func (c *Chunk) Output() bool { return c.Reasoning || c.Visible() }
 
 // Visible reports whether the chunk carries output that a user gets to see.
-func (c *Chunk) Visible() bool { return c.Content || c.ToolCall }
+func (c *Chunk) Visible() bool { return c.Content || c.ToolCall || c.Embedding }
 
 // AppendText appends the decoded visible text of the first choice.
 func (c *Chunk) AppendText(dst []byte) []byte { return jsonscan.AppendUnquoted(dst, c.text) }
@@ -58,6 +62,10 @@ func (c *Chunk) AppendText(dst []byte) []byte { return jsonscan.AppendUnquoted(d
 // AppendReasoning appends the decoded reasoning text of the first choice. A
 // text that is sent both as reasoning_content and as reasoning counts once.
 func (c *Chunk) AppendReasoning(dst []byte) []byte { return jsonscan.AppendUnquoted(dst, c.reasoning) }
+
+// ToolCalls is the value of tool_calls of the first choice, a JSON array of
+// pieces of calls; nil when it has none.
+func (c *Chunk) ToolCalls() []byte { return c.tools }
 
 // FinishReason is the decoded finish reason, empty when there is none.
 func (c *Chunk) FinishReason() string { return string(jsonscan.AppendUnquoted(nil, c.Finish)) }

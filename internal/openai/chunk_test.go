@@ -14,15 +14,15 @@ import (
 
 // view is what a test compares of a chunk.
 type view struct {
-	Done, Content, Reasoning, ToolCall, Role, Failed bool
-	Choices                                          int
-	Text, Thought, Finish, Error                     string
-	Usage                                            openai.Usage
+	Done, Content, Reasoning, ToolCall, Embedding, Role, Failed bool
+	Choices                                                     int
+	Text, Thought, Finish, Error                                string
+	Usage                                                       openai.Usage
 }
 
 func viewOf(c *openai.Chunk) view {
 	return view{
-		Done: c.Done, Content: c.Content, Reasoning: c.Reasoning, ToolCall: c.ToolCall, Role: c.Role, Failed: c.Failed,
+		Done: c.Done, Content: c.Content, Reasoning: c.Reasoning, ToolCall: c.ToolCall, Embedding: c.Embedding, Role: c.Role, Failed: c.Failed,
 		Choices: c.Choices,
 		Text:    string(c.AppendText(nil)), Thought: string(c.AppendReasoning(nil)),
 		Finish: c.FinishReason(), Error: c.ErrorMessage(),
@@ -83,6 +83,31 @@ var chunks = []struct {
 	{"wrong types", `{"choices":{"a":1},"usage":[1],"object":3}`, view{}},
 	{"wrong types inside", `{"choices":[1,[],{"delta":"x","text":4,"finish_reason":{},"index":"0"}]}`, view{Choices: 3}},
 	{"empty object", ` {} `, view{}},
+	{"embeddings", `{"object":"list","data":[{"object":"embedding","index":0,"embedding":[0.1,-0.2]}],"usage":{"prompt_tokens":8,"total_tokens":8}}`,
+		view{Embedding: true, Usage: openai.Usage{Prompt: optional.Counted(8), Total: optional.Counted(8)}}},
+	{"no embeddings", `{"object":"list","data":[]}`, view{}},
+
+	{"responses: created", `{"type":"response.created","sequence_number":0,"response":{"status":"in_progress","error":null,"incomplete_details":null,"output":[],"usage":null}}`, view{}},
+	{"responses: text", `{"type":"response.output_text.delta","sequence_number":4,"item_id":"msg_1","output_index":0,"content_index":0,"delta":"a\u00e9"}`, view{Content: true, Text: "aé"}},
+	{"responses: text, type last", `{"delta":"a","type":"response.output_text.delta"}`, view{Content: true, Text: "a"}},
+	{"responses: empty text", `{"type":"response.output_text.delta","delta":""}`, view{}},
+	{"responses: refusal", `{"type":"response.refusal.delta","delta":"no"}`, view{Content: true, Text: "no"}},
+	{"responses: reasoning", `{"type":"response.reasoning_text.delta","delta":"x"}`, view{Reasoning: true, Thought: "x"}},
+	{"responses: summary of reasoning", `{"type":"response.reasoning_summary_text.delta","delta":"x"}`, view{Reasoning: true, Thought: "x"}},
+	{"responses: call begins", `{"type":"response.output_item.added","item":{"type":"function_call","call_id":"c1","name":"search","arguments":""}}`, view{ToolCall: true}},
+	{"responses: message begins", `{"type":"response.output_item.added","item":{"type":"message","role":"assistant","content":[]}}`, view{}},
+	{"responses: arguments", `{"type":"response.function_call_arguments.delta","delta":"{"}`, view{ToolCall: true}},
+	{"responses: part repeated in whole", `{"type":"response.output_text.done","text":"all of it"}`, view{}},
+	{"responses: item repeated in whole", `{"type":"response.output_item.done","item":{"type":"function_call","name":"search","arguments":"{}"}}`, view{}},
+	{"responses: completed", `{"type":"response.completed","response":{"status":"completed","error":null,"usage":{"input_tokens":9,"input_tokens_details":{"cached_tokens":4},"output_tokens":100,"output_tokens_details":{"reasoning_tokens":60},"total_tokens":109}}}`,
+		view{Finish: "completed", Usage: openai.Usage{Prompt: optional.Counted(9), Cached: optional.Counted(4), Completion: optional.Counted(100), Reasoning: optional.Counted(60), Total: optional.Counted(109)}}},
+	{"responses: completed without a status", `{"type":"response.completed","response":null}`, view{Finish: "completed"}},
+	{"responses: incomplete", `{"type":"response.incomplete","response":{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"usage":{"output_tokens":7}}}`,
+		view{Finish: "max_output_tokens", Usage: openai.Usage{Completion: optional.Counted(7)}}},
+	{"responses: incomplete without a reason", `{"type":"response.incomplete","response":{"status":"incomplete"}}`, view{Finish: "incomplete"}},
+	{"responses: failed", `{"type":"response.failed","response":{"status":"failed","error":{"code":"server_error","message":"out of memory"}}}`, view{Failed: true, Error: "out of memory"}},
+	{"responses: error", `{"type":"error","code":"rate_limit_exceeded","message":"too fast","param":null}`, view{Failed: true, Error: "too fast"}},
+	{"delta that is no text", `{"type":"content_block_delta","delta":{"text":"a"}}`, view{}},
 }
 
 func TestChunk(t *testing.T) {
@@ -177,20 +202,72 @@ func reference(doc map[string]any) (v view) {
 		}
 		v.Finish = or(str(choice["finish_reason"]), v.Finish)
 	}
-	u, _ := doc["usage"].(map[string]any)
-	prompt, _ := u["prompt_tokens_details"].(map[string]any)
-	completion, _ := u["completion_tokens_details"].(map[string]any)
-	v.Usage = openai.Usage{
-		Prompt: count(u["prompt_tokens"]), Completion: count(u["completion_tokens"]), Total: count(u["total_tokens"]),
-		Cached: count(prompt["cached_tokens"]), Reasoning: count(completion["reasoning_tokens"]),
-	}
+	v.Usage = usage(doc["usage"])
+	data, _ := doc["data"].([]any)
+	v.Embedding = len(data) > 0
 	message, kind := str(doc["error"]), ""
 	if e, ok := doc["error"].(map[string]any); ok {
 		message, kind = str(e["message"]), str(e["type"])
 	}
 	v.Failed = message != "" || filled(doc["error"]) || doc["error"] == true || doc["object"] == "error"
 	v.Error = or(or(message, str(doc["message"])), or(str(doc["detail"]), kind))
+	typed(doc, &v)
 	return v
+}
+
+// typed is what the events of the Responses API say.
+func typed(doc map[string]any, v *view) {
+	response, _ := doc["response"].(map[string]any)
+	details, _ := response["incomplete_details"].(map[string]any)
+	item, _ := doc["item"].(map[string]any)
+	delta := str(doc["delta"])
+	switch kind := str(doc["type"]); kind {
+	case "response.output_text.delta", "response.refusal.delta":
+		v.Content, v.Text = delta != "", delta
+	case "response.reasoning_text.delta", "response.reasoning_summary_text.delta":
+		v.Reasoning, v.Thought = delta != "", delta
+	case "response.function_call_arguments.delta", "response.custom_tool_call_input.delta",
+		"response.mcp_call_arguments.delta", "response.code_interpreter_call_code.delta":
+		v.ToolCall = delta != ""
+	case "response.output_item.added":
+		v.ToolCall = str(item["name"]) != "" && (item["type"] == "function_call" || item["type"] == "custom_tool_call")
+	case "response.completed":
+		v.Finish, v.Usage = or(str(response["status"]), "completed"), usage(response["usage"])
+	case "response.incomplete":
+		v.Finish, v.Usage = or(or(str(details["reason"]), str(response["status"])), "incomplete"), usage(response["usage"])
+	case "response.failed":
+		v.Failed, v.Usage = true, usage(response["usage"])
+		message, kind := str(response["error"]), ""
+		if e, ok := response["error"].(map[string]any); ok {
+			message, kind = str(e["message"]), str(e["type"])
+		}
+		v.Error = or(or(message, str(doc["detail"])), kind)
+	case "error":
+		v.Failed = true
+	}
+}
+
+func usage(v any) openai.Usage {
+	u, _ := v.(map[string]any)
+	part := func(names ...string) (n optional.Count) {
+		for _, name := range names {
+			details, inside, nested := strings.Cut(name, ".")
+			value := u[name]
+			if nested {
+				object, _ := u[details].(map[string]any)
+				value = object[inside]
+			}
+			if n = count(value); n.Known() {
+				break
+			}
+		}
+		return n
+	}
+	return openai.Usage{
+		Prompt: part("prompt_tokens", "input_tokens"), Completion: part("completion_tokens", "output_tokens"), Total: part("total_tokens"),
+		Cached:    part("prompt_tokens_details.cached_tokens", "input_tokens_details.cached_tokens"),
+		Reasoning: part("completion_tokens_details.reasoning_tokens", "output_tokens_details.reasoning_tokens"),
+	}
 }
 
 func str(v any) string {
@@ -225,10 +302,14 @@ func count(v any) optional.Count {
 }
 
 func TestParseDoesNotAllocate(t *testing.T) {
-	data := []byte(c("token"))
-	var chunk openai.Chunk
-	if n := testing.AllocsPerRun(100, func() { _ = chunk.Parse(data) }); n != 0 {
-		t.Errorf("%v allocations", n)
+	for _, data := range []string{c("token"),
+		`{"type":"response.output_text.delta","sequence_number":4,"item_id":"msg_1","output_index":0,"content_index":0,"delta":"token"}`,
+		`{"type":"response.completed","response":{"status":"completed","output":[],"usage":{"input_tokens":9,"output_tokens":100}}}`} {
+		var chunk openai.Chunk
+		bytes := []byte(data)
+		if n := testing.AllocsPerRun(100, func() { _ = chunk.Parse(bytes) }); n != 0 {
+			t.Errorf("%v allocations for %s", n, data)
+		}
 	}
 }
 

@@ -11,12 +11,13 @@ import (
 func (c *Chunk) document(s *jsonscan.Scanner) {
 	var flat, nested, nestedKind []byte
 	var failed, flatError bool
+	var t typed
 	s.Enter('{')
 	for key, ok := s.Key(); ok; key, ok = s.Key() {
 		switch string(key) {
 		case "choices":
 			c.Choices, c.Content, c.Reasoning, c.ToolCall, c.Role = 0, false, false, false, false
-			c.Finish, c.text, c.reasoning = nil, nil, nil
+			c.Finish, c.text, c.reasoning, c.tools = nil, nil, nil, nil
 			c.choices(s)
 		case "usage":
 			c.Usage = usage(s)
@@ -28,6 +29,16 @@ func (c *Chunk) document(s *jsonscan.Scanner) {
 			flat = s.Text()
 		case "detail":
 			c.problem = s.Text()
+		case "data":
+			c.Embedding = s.Peek() == '[' && s.Filled()
+		case "type":
+			t.kind = s.Text()
+		case "delta":
+			t.delta = s.Text()
+		case "item":
+			t.item(s)
+		case "response":
+			t.response(s)
 		default:
 			s.Skip()
 		}
@@ -36,6 +47,9 @@ func (c *Chunk) document(s *jsonscan.Scanner) {
 	c.message, c.kind = nested, nestedKind
 	if len(nested) == 0 {
 		c.message = flat
+	}
+	if len(t.kind) > 0 {
+		c.typed(&t)
 	}
 }
 
@@ -93,6 +107,7 @@ func (c *Chunk) choice(s *jsonscan.Scanner) {
 type delta struct {
 	content, refusal             []byte
 	reasoning, reasoningContent  []byte
+	tools                        []byte
 	contentParts, toolCall, role bool
 }
 
@@ -118,7 +133,10 @@ func readDelta(s *jsonscan.Scanner) (d delta) {
 		case "reasoning":
 			d.reasoning = s.Text()
 		case "tool_calls":
-			tools = s.Filled()
+			value := s.At(s.Pos())
+			if tools, d.tools = s.Filled(), nil; tools {
+				d.tools = value.Value()
+			}
 		case "function_call": // the form before tool_calls
 			function = s.Filled()
 		case "role":
@@ -150,6 +168,9 @@ func (c *Chunk) add(d *delta, first bool) {
 	if first && len(reasoning) > 0 {
 		c.reasoning = reasoning
 	}
+	if first && len(d.tools) > 0 {
+		c.tools = d.tools
+	}
 }
 
 func usage(s *jsonscan.Scanner) (u Usage) {
@@ -157,7 +178,8 @@ func usage(s *jsonscan.Scanner) (u Usage) {
 		s.Skip()
 		return Usage{}
 	}
-	s.ImpossibleCount() // forget what came before
+	s.ImpossibleCount()                                 // forget what came before
+	var input, output, cached, reasoning optional.Count // as the Responses API names them
 	for key, ok := s.Key(); ok; key, ok = s.Key() {
 		switch string(key) {
 		case "prompt_tokens":
@@ -170,12 +192,29 @@ func usage(s *jsonscan.Scanner) (u Usage) {
 			u.Cached = member(s, "cached_tokens")
 		case "completion_tokens_details":
 			u.Reasoning = member(s, "reasoning_tokens")
+		case "input_tokens":
+			input = s.Count()
+		case "output_tokens":
+			output = s.Count()
+		case "input_tokens_details":
+			cached = member(s, "cached_tokens")
+		case "output_tokens_details":
+			reasoning = member(s, "reasoning_tokens")
 		default:
 			s.Skip()
 		}
 	}
+	u.Prompt, u.Completion = either(u.Prompt, input), either(u.Completion, output)
+	u.Cached, u.Reasoning = either(u.Cached, cached), either(u.Reasoning, reasoning)
 	u.Implausible = s.ImpossibleCount()
 	return u
+}
+
+func either(a, b optional.Count) optional.Count {
+	if a.Known() {
+		return a
+	}
+	return b
 }
 
 // member reads one count of an object of counts.

@@ -20,7 +20,9 @@ func SinPi(x float64) float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return math.NaN()
 	}
-	x = math.Remainder(x, 2) // in [−1, 1]
+	if math.Abs(x) > 1 {
+		x = math.Remainder(x, 2) // in [−1, 1]
+	}
 	switch {
 	case x > 0.5:
 		x = 1 - x

@@ -1,119 +1,123 @@
 package servermetrics
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"math"
+	"strings"
 
-	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
 	"github.com/llmctl/llmctl/reports/record"
 )
 
-// names are the metrics that say the same thing, the first one found counts.
-// Sources: vLLM v1/metrics/loggers.py (V1 names and, for the gpu_ ones, those
-// of V0), which llmctl's own engine exports too; SGLang
-// srt/metrics/collector.py; llama.cpp tools/server; TensorRT-LLM's
-// trtllm-serve. Counters are listed with and without the suffix _total that
-// the Prometheus client libraries add.
-type names []string
-
-var (
-	running = names{"vllm:num_requests_running", "sglang:num_running_reqs", "llamacpp:requests_processing", "trtllm_num_requests_running"}
-	waiting = names{"vllm:num_requests_waiting", "sglang:num_queue_reqs", "llamacpp:requests_deferred", "trtllm_num_requests_waiting"}
-	kvUsage = names{"vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc", "sglang:token_usage", "llamacpp:kv_cache_usage_ratio",
-		"trtllm_kv_cache_utilization"}
-	preemptions   = names{"vllm:num_preemptions_total", "vllm:num_preemptions"}
-	prefixQueries = names{"vllm:prefix_cache_queries_total", "vllm:prefix_cache_queries",
-		"vllm:gpu_prefix_cache_queries_total", "vllm:gpu_prefix_cache_queries"}
-	prefixHits = names{"vllm:prefix_cache_hits_total", "vllm:prefix_cache_hits",
-		"vllm:gpu_prefix_cache_hits_total", "vllm:gpu_prefix_cache_hits"}
-	promptTokens = names{"vllm:prompt_tokens_total", "vllm:prompt_tokens", "sglang:prompt_tokens_total",
-		"llamacpp:prompt_tokens_total"}
-	generationTokens = names{"vllm:generation_tokens_total", "vllm:generation_tokens", "sglang:generation_tokens_total",
-		"llamacpp:tokens_predicted_total"}
-)
-
-// Parse reads a page in the Prometheus text format. A metric with several
-// series (one per data-parallel rank or model) is their sum, KV usage their
-// mean. The sample's time is left to the caller.
-func Parse(r io.Reader) (record.ServerSample, error) {
-	parser := expfmt.NewTextParser(model.UTF8Validation)
-	page, err := parser.TextToMetricFamilies(r)
+// Parse reads a page: Prometheus' text format, or the JSON that /metrics of
+// trtllm-serve answers. Where the page labels series with model names and one
+// of them is model, the others are left out; an empty model, or one that the
+// page does not know, takes all. Several series of a metric (one per engine,
+// data-parallel rank or model) are summed, shares such as KV usage averaged;
+// ranks of one tensor-parallel group say the same and count once. The sample's
+// time is left to the caller. A page that can not be read gives an unknown
+// sample beside the error.
+func Parse(r io.Reader, model string) (record.ServerSample, error) {
+	text := bufio.NewReader(r)
+	if first, err := firstByte(text); err == nil && (first == '[' || first == '{') {
+		return parseJSON(text)
+	}
+	p, err := parsePage(text, model)
 	if err != nil {
-		return Unknown(), fmt.Errorf("parsing a Prometheus page: %w", err)
+		return record.UnknownSample(), err
 	}
-	return record.ServerSample{
-		Running:          sum(page, running),
-		Waiting:          sum(page, waiting),
-		KVUsage:          mean(page, kvUsage),
-		Preemptions:      sum(page, preemptions),
-		PrefixQueries:    sum(page, prefixQueries),
-		PrefixHits:       sum(page, prefixHits),
-		PromptTokens:     sum(page, promptTokens),
-		GenerationTokens: sum(page, generationTokens),
-	}, nil
+	return p.sample(), nil
 }
 
-// Unknown is a sample of a server that exports nothing.
-func Unknown() record.ServerSample {
-	nan := math.NaN()
-	return record.ServerSample{
-		Running: nan, Waiting: nan, KVUsage: nan, Preemptions: nan,
-		PrefixQueries: nan, PrefixHits: nan, PromptTokens: nan, GenerationTokens: nan,
-	}
-}
-
-// Empty reports whether a sample knows nothing: the page is not that of an
-// inference server.
-func Empty(s record.ServerSample) bool {
-	for _, v := range []float64{
-		s.Running, s.Waiting, s.KVUsage, s.Preemptions, s.PrefixQueries, s.PrefixHits, s.PromptTokens, s.GenerationTokens,
-	} {
-		if !math.IsNaN(v) {
-			return false
+// firstByte is the first byte that is no white space; it stays unread.
+func firstByte(r *bufio.Reader) (byte, error) {
+	for {
+		b, err := r.ReadByte()
+		if err != nil {
+			return 0, err
+		}
+		if !strings.ContainsRune(" \t\r\n", rune(b)) {
+			return b, r.UnreadByte()
 		}
 	}
-	return true
 }
 
-func sum(page map[string]*dto.MetricFamily, n names) float64 {
-	total, _ := fold(page, n)
-	return total
+func parsePage(r io.Reader, modelName string) (*page, error) {
+	text, err := onlyWanted(r)
+	if err != nil {
+		return nil, fmt.Errorf("reading a Prometheus page: %w", err)
+	}
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(text)
+	if err != nil {
+		return nil, fmt.Errorf("parsing a Prometheus page: %w", err)
+	}
+	return newPage(families, modelName), nil
 }
 
-func mean(page map[string]*dto.MetricFamily, n names) float64 {
-	total, series := fold(page, n)
-	return total / float64(max(series, 1))
+// sample looks up each quantity of the table.
+func (p *page) sample() record.ServerSample {
+	s := record.UnknownSample()
+	for _, n := range record.Numbers {
+		*n.Of(&s) = p.number(numberNames[n.Key], n.Share)
+	}
+	if math.IsNaN(s.KVUsage) {
+		s.KVUsage = p.kvRatio()
+	}
+	// SGLang exports 0 for both while it does not speculate. A step that does
+	// gives at least one token.
+	if s.AcceptanceLength == 0 {
+		s.AcceptanceRate, s.AcceptanceLength = math.NaN(), math.NaN()
+	}
+	for _, t := range record.Timings {
+		*t.Of(&s) = p.histogram(timingNames[t.Key])
+	}
+	s.Finished = p.reasons()
+	return s
 }
 
-// fold sums the series of the first metric found and counts them.
-func fold(page map[string]*dto.MetricFamily, n names) (total float64, series int) {
-	for _, name := range n {
-		for _, m := range page[name].GetMetric() {
-			if v, ok := value(m); ok {
-				total += v
-				series++
+func (p *page) kvRatio() float64 {
+	for _, k := range kvBlocks {
+		used, all := p.number([]string{k.used}, false), p.number([]string{k.all}, false)
+		if all > 0 && !math.IsNaN(used) {
+			return used / all
+		}
+	}
+	return math.NaN()
+}
+
+// maxReasons bounds how many reasons for an end are told apart: a page may
+// label without end.
+const maxReasons = 32
+
+// reasons are the requests that ended, by reason; nil when the page does not
+// count them.
+func (p *page) reasons() map[string]float64 {
+	for _, f := range finished {
+		series := p.series(f.name)
+		if len(series) == 0 {
+			continue
+		}
+		out := map[string]float64{}
+		for _, m := range series {
+			v, ok := value(m)
+			if !ok {
+				continue
 			}
+			reason := label(m, f.label)
+			if reason == "" {
+				reason = "all"
+			}
+			if _, known := out[reason]; !known && len(out) >= maxReasons {
+				reason = "other"
+			}
+			out[reason] += v
 		}
-		if series > 0 {
-			return total, series
-		}
+		return out
 	}
-	return math.NaN(), 0
-}
-
-func value(m *dto.Metric) (v float64, ok bool) {
-	switch {
-	case m.Gauge != nil:
-		return m.Gauge.GetValue(), true
-	case m.Counter != nil:
-		return m.Counter.GetValue(), true
-	case m.Untyped != nil:
-		return m.Untyped.GetValue(), true
-	default:
-		return 0, false
-	}
+	return nil
 }

@@ -1,11 +1,8 @@
 package client
 
 import (
-	"context"
 	"fmt"
-	"io"
 	"math"
-	"sync"
 	"time"
 
 	"github.com/llmctl/llmctl/internal/openai"
@@ -28,44 +25,40 @@ type answer struct {
 	head     []byte          // the first bytes, to explain what is no stream
 	received int             // bytes
 	text     []byte          // visible text, where someone wants it
-}
-
-var buffers = sync.Pool{New: func() any { return new([readSize]byte) }}
-
-// read follows the stream to its end and writes the outcome. The time of an
-// event is the return of the read that completed it.
-func (x *exchange) read(ctx context.Context, body io.Reader) {
-	buffer := buffers.Get().(*[readSize]byte)
-	defer buffers.Put(buffer)
-	a := &x.answer
-	var err error
-	for err == nil && !a.done && x.record.Failure == "" {
-		var n int
-		n, err = body.Read(buffer[:])
-		now := x.now()
-		if a.received < maxHead {
-			a.head = append(a.head, buffer[:min(n, maxHead-a.received)]...)
-		}
-		a.received += n
-		a.decoder.Push(buffer[:n])
-		x.drain(now)
-		if err == io.EOF && !a.done && x.record.Failure == "" {
-			a.decoder.End()
-			a.ended = true
-			x.drain(now)
-			if !a.done {
-				x.record.Closed = record.At(now)
-			}
-		}
-	}
-	if err == io.EOF {
-		err = nil
-	}
-	x.conclude(ctx, err)
+	said     []byte          // text of every channel, where its tokens are counted
+	calls    toolCalls       // likewise
 }
 
 // maxHead is how much of the start of an answer is kept to explain a failure.
 const maxHead = 64
+
+// push takes the next bytes of a stream, which one read returned at the given
+// time. wanted reports whether more is of interest: not after [DONE], nor after
+// a failure.
+func (x *exchange) push(p []byte, now time.Duration) (wanted bool) {
+	a := &x.answer
+	if a.received < maxHead {
+		a.head = append(a.head, p[:min(len(p), maxHead-a.received)]...)
+	}
+	a.received += len(p)
+	a.decoder.Push(p)
+	x.drain(now)
+	return !a.done && x.record.Failure == ""
+}
+
+// end says that the stream is over, as its HTTP message says.
+func (x *exchange) end(now time.Duration) {
+	a := &x.answer
+	if a.done || a.ended || x.record.Failure != "" {
+		return
+	}
+	a.decoder.End()
+	a.ended = true
+	x.drain(now)
+	if !a.done {
+		x.record.Closed = record.At(now)
+	}
+}
 
 // drain handles the events that are complete.
 func (x *exchange) drain(now time.Duration) {
@@ -103,6 +96,10 @@ func (x *exchange) event(event openai.Event, now time.Duration) {
 	x.usage(&a.chunk.Usage)
 	if x.request.Keep {
 		a.text = a.chunk.AppendText(a.text)
+		a.calls.add(a.chunk.ToolCalls())
+	}
+	if x.countTokens != nil {
+		a.said = a.chunk.AppendText(a.chunk.AppendReasoning(a.said))
 	}
 	if a.chunk.Output() {
 		x.output(now)
@@ -127,11 +124,9 @@ func streamErrorText(chunk *openai.Chunk, parsing error, data []byte) string {
 func (x *exchange) output(now time.Duration) {
 	a, r := &x.answer, x.record
 	if !r.First.Known() {
-		r.First = record.At(now)
 		asked, _ := r.AskedOutput.Value()
 		a.times = make([]time.Duration, 0, min(asked+1, 4096))
-		sent, _ := r.Sent.Since()
-		x.onFirst(now, now-sent)
+		x.first(now)
 	}
 	if a.chunk.Visible() && !r.FirstVisible.Known() {
 		r.FirstVisible = record.At(now)
@@ -139,7 +134,6 @@ func (x *exchange) output(now time.Duration) {
 	r.Last = record.At(now)
 	x.watch.alive(now)
 	a.times = append(a.times, now)
-
 	tokens := 1
 	total, known := a.chunk.Usage.Completion.Value()
 	if believable := known && total >= max(1, a.counted) && total <= math.MaxInt32; believable && !a.blind {
@@ -153,6 +147,13 @@ func (x *exchange) output(now time.Duration) {
 		a.blind = true
 	}
 	x.onOutput(tokens)
+}
+
+// first notes the first output.
+func (x *exchange) first(now time.Duration) {
+	x.record.First = record.At(now)
+	sent, _ := x.record.Sent.Since()
+	x.onFirst(now, now-sent)
 }
 
 // usage notes the server's count of tokens, of which the last one counts.
@@ -184,9 +185,21 @@ func (x *exchange) disbelieve() {
 	}
 }
 
-// conclude writes the outcome when the stream is over; err is why reading
-// ended, nil for a proper end.
-func (x *exchange) conclude(ctx context.Context, err error) {
+// estimate counts the output where the server does not: by one encode of all that
+// was said, since pieces of it may be tokens that the whole does not have, else in
+// events.
+func (x *exchange) estimate() {
+	a, r := &x.answer, x.record
+	if len(a.said) > 0 {
+		r.Output, r.TokensSource = record.Counted(x.countTokens(string(a.said))), record.Estimated
+		return
+	}
+	r.Output, r.TokensSource = record.Counted(len(a.times)), record.FromChunk
+}
+
+// conclude writes the outcome when the stream is over. gaveUp reports that this
+// client ended the request, err is why reading ended, nil for a proper end.
+func (x *exchange) conclude(err error, gaveUp func() bool) {
 	a, r := &x.answer, x.record
 	x.disbelieve()
 	if len(a.times) > 0 {
@@ -196,7 +209,7 @@ func (x *exchange) conclude(ctx context.Context, err error) {
 		}
 		r.Chunks = chunks
 		if !r.Output.Known() {
-			r.Output, r.TokensSource = record.Counted(len(a.times)), record.FromChunk
+			x.estimate()
 		}
 	}
 	terminal := a.done || r.Finished.Known()
@@ -205,7 +218,7 @@ func (x *exchange) conclude(ctx context.Context, err error) {
 	case terminal && len(a.times) > 0:
 		r.Outcome = record.OK
 		r.ShortOutput = x.request.Exact && short(r)
-	case giveUp(ctx, r, x.now()):
+	case gaveUp():
 	case err != nil:
 		fail(r, bodyFailure(err), err.Error())
 	case a.events == 0 && a.received > 0:

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"context"
 	"io"
 	"strings"
 	"testing"
@@ -25,10 +24,15 @@ func BenchmarkStreamEvent(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for events := 0; events < b.N; events += perStream {
-		x := &exchange{Client: client, record: &record.Record{AskedOutput: record.Counted(perStream), Sent: record.At(0)}}
-		x.read(context.Background(), io.Reader(oneEventAtATime{strings.NewReader(body), len(event)}))
-		if x.record.Chunks.Len() != perStream {
-			b.Fatalf("%d events", x.record.Chunks.Len())
+		x := &exchange{Client: client, reply: &reply{status: 200}, record: &record.Record{AskedOutput: record.Counted(perStream), Sent: record.At(0)}}
+		x.watch = watchdog{now: client.now, cancel: func(error) {}}
+		x.watch.start(0)
+		if err := x.readBody(oneEventAtATime{strings.NewReader(body), len(event)}); err != nil {
+			b.Fatal(err)
+		}
+		x.watch.stop()
+		if len(x.answer.times) != perStream {
+			b.Fatalf("%d events", len(x.answer.times))
 		}
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")

@@ -1,52 +1,58 @@
 package client
 
 import (
-	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"sync/atomic"
 	"time"
 
-	"github.com/llmctl/llmctl/internal/openai"
+	"github.com/llmctl/llmctl/loadgen/client/wire"
 	"github.com/llmctl/llmctl/reports/record"
-)
-
-// API is the endpoint's dialect.
-type API string
-
-// The dialects.
-const (
-	Chat        API = "chat"        // POST /v1/chat/completions
-	Completions API = "completions" // POST /v1/completions
 )
 
 // Options say to whom requests go and how long they may take. Zero limits are
 // none.
 type Options struct {
-	Endpoint string // base URL, with or without /v1
-	APIKey   string // sent as a bearer token; never part of an error, a log or a record
-	API      API    // Chat when empty
+	Endpoint string   // base URL, with or without /v1
+	Others   []string // further endpoints of the same kind, among which sessions are dealt out in turn
+	APIKey   string   // sent as a bearer token; never part of an error, a log or a record
+	API      API      // Chat when empty
 	Headers  http.Header
+
+	HTTP HTTP        // HTTP1 when empty
+	TLS  *tls.Config // of https endpoints; nil verifies by the system's certificates
 
 	FirstTokenTimeout time.Duration // from Sent to the first output
 	IdleTimeout       time.Duration // between outputs
 	TotalTimeout      time.Duration // from Sent to the end
+	ConnectTimeout    time.Duration // of one attempt to connect; DefaultConnectTimeout when 0
+
+	// Retries is how often a request is sent again that could not connect or was
+	// answered by a status that says “later”. Time runs from the first attempt.
+	Retries int
 
 	// Now is the time since the start of the run, by which records are stamped.
 	Now func() time.Duration
+
 	// Dial replaces the network; nil is TCP.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
+	// CountTokens counts the tokens of all that an answer said, where the server
+	// does not tell; nil takes the events with output for tokens.
+	CountTokens func(text string) int
+
 	// OnFirst and OnOutput are told of first tokens and of output as they
-	// arrive, from many goroutines; nil is nobody.
+	// arrive, from several goroutines; nil is nobody.
 	OnFirst  func(now, ttft time.Duration)
 	OnOutput func(tokens int)
 }
+
+// Endpoints are all base URLs, in the order of the index in a record.
+func (o Options) Endpoints() []string { return append([]string{o.Endpoint}, o.Others...) }
 
 // Request is one request to be sent.
 type Request struct {
@@ -54,11 +60,11 @@ type Request struct {
 	// WithoutUsage writes the body again without stream_options, for a server
 	// that refuses them by name; nil when the body has none.
 	WithoutUsage func() []byte
-	// Keep asks for the text of the answer, which the next turn of a session
-	// carries.
+	// Keep asks for the text and the tool calls of the answer, which the next
+	// turn of a session carries.
 	Keep bool
 	// CancelAfter is when the user leaves, since Sent; 0 is never. The request is
-	// then cancelled, unless it has ended before.
+	// then cancelled and its connection closed, unless it has ended before.
 	CancelAfter time.Duration
 	// Exact means that the server was asked for exactly the record's
 	// AskedOutput tokens, so that fewer are a short output.
@@ -74,56 +80,54 @@ type Answer struct {
 // Client sends requests and writes down what comes back. It is shared by all
 // requests of a run.
 type Client struct {
-	transport *http.Transport
-	target    endpoint
-	url       string
-	header    http.Header
+	transport *http.Transport // for what our own transport does not speak
+	wires     *wire.Transport
+	servers   []*server
+	dialect   dialect
 	secrets   []string // replaced wherever a server's message repeats one
 
-	firstToken, idle, total time.Duration
-	now                     func() time.Duration // since the start of the run
+	bounds  bounds
+	retries int
+	now     func() time.Duration // since the start of the run
 
-	usageRefused atomic.Bool // the server does not know stream_options
+	refusals atomic.Uint32 // a bit for each of optional that the server does not know
 
-	onFirst  func(now, ttft time.Duration)
-	onOutput func(tokens int)
+	countTokens func(text string) int // may be nil
+	onFirst     func(now, ttft time.Duration)
+	onOutput    func(tokens int)
 }
 
-// New returns a client, or an error when the endpoint is no URL.
+// New returns a client, or an error when an endpoint is no URL or an option no
+// choice.
 func New(o Options) (*Client, error) {
-	target, err := parseEndpoint(o.Endpoint)
-	if err != nil {
+	if o.API.dialect() == (dialect{}) {
+		return nil, fmt.Errorf("unknown API %q, expected one of %q", o.API, APIs())
+	}
+	if o.Now == nil {
+		start := time.Now()
+		o.Now = func() time.Duration { return time.Since(start) }
+	}
+	if err := o.HTTP.check(); err != nil {
 		return nil, err
 	}
-	switch o.API {
-	case "":
-		o.API = Chat
-	case Chat, Completions:
-	default:
-		return nil, fmt.Errorf("unknown API %q, expected chat or completions", o.API)
-	}
-	header := http.Header{}
-	for name, values := range o.Headers {
-		header[http.CanonicalHeaderKey(name)] = append([]string(nil), values...)
-	}
-	header.Set("Content-Type", "application/json")
-	header.Set("Accept", "text/event-stream")
-	if header.Get("User-Agent") == "" {
-		header.Set("User-Agent", "llmctl")
-	}
-	authorize(header, o.APIKey, target)
 	c := &Client{
-		transport:  NewTransport(o.Dial),
-		target:     target,
-		url:        target.generate(o.API),
-		header:     header,
-		secrets:    secrets(o, target),
-		firstToken: o.FirstTokenTimeout,
-		idle:       o.IdleTimeout,
-		total:      o.TotalTimeout,
-		now:        o.Now,
-		onFirst:    o.OnFirst,
-		onOutput:   o.OnOutput,
+		transport:   o.NewTransport(),
+		wires:       wire.New(wire.Options{Dial: o.Dial, ConnectTimeout: o.connectTimeout(), Now: o.Now}),
+		dialect:     o.API.dialect(),
+		bounds:      bounds{firstToken: o.FirstTokenTimeout, idle: o.IdleTimeout, total: o.TotalTimeout},
+		retries:     o.Retries,
+		now:         o.Now,
+		countTokens: o.CountTokens,
+		onFirst:     o.OnFirst,
+		onOutput:    o.OnOutput,
+	}
+	for _, base := range o.Endpoints() {
+		s, err := c.newServer(o, base)
+		if err != nil {
+			return nil, err
+		}
+		c.servers = append(c.servers, s)
+		c.secrets = append(c.secrets, secrets(o, s.target)...)
 	}
 	if c.onFirst == nil {
 		c.onFirst = func(time.Duration, time.Duration) {}
@@ -134,151 +138,67 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// Close ends the connections that nobody uses.
-func (c *Client) Close() { c.transport.CloseIdleConnections() }
-
-// UsageRefused reports that the server does not know stream_options, so that
-// bodies are better written without.
-func (c *Client) UsageRefused() bool { return c.usageRefused.Load() }
-
-// authorize sets the credentials: the API key, else what the URL holds.
-func authorize(header http.Header, key string, target endpoint) {
-	switch {
-	case key != "":
-		header.Set("Authorization", "Bearer "+key)
-	case target.user != nil && header.Get("Authorization") == "":
-		password, _ := target.user.Password()
-		basic := http.Request{Header: header}
-		basic.SetBasicAuth(target.user.Username(), password)
-	}
+// Close ends the connections that nobody uses. No request may be in flight.
+func (c *Client) Close() {
+	c.transport.CloseIdleConnections()
+	c.wires.Close()
 }
 
-// exchange is one request on its way.
-type exchange struct {
-	*Client
-	request Request
-	record  *record.Record
-	watch   watchdog
-
-	// The transport's goroutines write these, at times after it has returned.
-	wrote, firstByte atomic.Int64 // a record.Moment
-
-	answer answer
+// Warm opens connections ahead of need, n over all endpoints, so that the first
+// requests of a window need not wait for theirs. They are paced and stay usable
+// for 20 s. Endpoints of HTTPS and HTTP/2, and those behind a proxy, are left
+// out. The error is the first one; the connections that could be opened are.
+func (c *Client) Warm(ctx context.Context, n int) error {
+	for i, s := range c.servers {
+		share := (n + len(c.servers) - 1 - i) / len(c.servers)
+		if s.pool == nil {
+			continue
+		}
+		if err := s.pool.Warm(ctx, share); err != nil {
+			return fmt.Errorf("opening %d connections to %s: %w", share, s.target, err)
+		}
+	}
+	return nil
 }
 
 // Do sends a request and fills its record. It returns when the request has ended
 // in one way or another, at the latest a moment after ctx has; a request that
-// the end of ctx ended was cut.
+// the end of ctx ended was cut. The session of the record decides which endpoint
+// it goes to.
 func (c *Client) Do(ctx context.Context, request Request, r *record.Record) Answer {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	x := &exchange{Client: c, request: request, record: r}
-	if request.CancelAfter > 0 {
-		leave := time.AfterFunc(request.CancelAfter, func() { cancel(errLeft) })
-		defer leave.Stop()
+	x := &exchange{Client: c, request: request, record: r, server: c.servers[0]}
+	if n := len(c.servers); n > 1 {
+		i := int(uint64(r.Session) % uint64(n))
+		x.server, r.Endpoint = c.servers[i], record.Counted(i)
 	}
-	x.watch = watchdog{now: c.now, cancel: cancel, firstToken: c.firstToken, idle: c.idle, total: c.total}
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		WroteRequest:         func(httptrace.WroteRequestInfo) { x.wrote.Store(int64(record.At(c.now()))) },
-		GotFirstResponseByte: func() { x.firstByte.Store(int64(record.At(c.now()))) },
-	})
-	body := request.Body
-	if x.request.WithoutUsage != nil && c.usageRefused.Load() {
-		body = x.withoutUsage()
-	}
-	if again := x.attempt(ctx, cancel, body); again {
-		x.attempt(ctx, cancel, x.withoutUsage())
-	}
+	x.watch = watchdog{now: c.now, cancel: cancel, bounds: c.bounds}
+	x.watch.bounds.leave = request.CancelAfter
+	x.send(ctx)
 	x.watch.stop()
 	r.Wrote = record.Moment(x.wrote.Load())
 	r.FirstByte = record.Moment(x.firstByte.Load())
 	r.Detail = redact(r.Detail, c.secrets)
-	return Answer{Text: string(x.answer.text)}
+	return Answer{Text: string(x.answer.text), ToolCalls: x.answer.calls.message()}
 }
 
-// withoutUsage writes the body again, for a server that does not know
-// stream_options.
-func (x *exchange) withoutUsage() []byte {
-	body := x.request.WithoutUsage()
-	x.request.WithoutUsage = nil
-	return body
-}
-
-// attempt sends the request once. again reports that the server refuses
-// stream_options by name and the request should be sent without it; there are
-// no other retries.
-func (x *exchange) attempt(ctx context.Context, cancel context.CancelCauseFunc, body []byte) (again bool) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, x.url, bytes.NewReader(body))
-	if err != nil {
-		fail(x.record, record.Malformed, err.Error())
-		return false
-	}
-	request.Header = x.header // shared: the transport does not change it
-	if sent := x.now(); !x.record.Sent.Known() {
-		x.record.Sent = record.At(sent)
-		x.watch.start(sent)
-	}
-	x.record.Attempts++
-	response, err := x.transport.RoundTrip(request)
-	if err != nil {
-		if !giveUp(ctx, x.record, x.now()) {
-			failTransport(x.record, err)
+// send makes as many attempts as the server's refusals, a connection that had
+// been closed and the retries that were asked for take.
+func (x *exchange) send(ctx context.Context) {
+	body := x.known(x.request.Body)
+	fresh := false
+	for try := 0; ; {
+		switch x.attempt(ctx, body, fresh) {
+		case resend:
+			fresh = true
+		case without:
+			body = x.known(body)
+		default:
+			if try == x.retries || !x.later(ctx, try) {
+				return
+			}
+			try++
 		}
-		return false
 	}
-	defer func() { _ = response.Body.Close() }() // nothing is left to read
-	x.record.HTTPStatus = response.StatusCode
-	x.record.RequestID = OneLine(response.Header.Get("X-Request-Id"))
-	if response.StatusCode/100 != 2 {
-		return x.refused(response)
-	}
-	if !x.notAStream(response) {
-		x.read(ctx, response.Body)
-		finishBody(response.Body, cancel)
-	}
-	return false
-}
-
-// afterlife is how long an answer that is over may take to end its HTTP
-// message, so that its connection can be used again.
-const afterlife = 100 * time.Millisecond
-
-func finishBody(body io.Reader, cancel context.CancelCauseFunc) {
-	timer := time.AfterFunc(afterlife, func() { cancel(nil) })
-	defer timer.Stop()
-	_, _ = io.Copy(io.Discard, io.LimitReader(body, readSize)) // only the connection depends on it
-}
-
-// maxErrorBody is how much of an error page is read, in bytes.
-const maxErrorBody = 64 << 10
-
-// refused handles a status other than 2xx.
-func (x *exchange) refused(response *http.Response) (again bool) {
-	body, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBody)) // half a message is better than none
-	badRequest := response.StatusCode == http.StatusBadRequest || response.StatusCode == http.StatusUnprocessableEntity
-	named := bytes.Contains(body, []byte("stream_options")) || bytes.Contains(body, []byte("include_usage")) ||
-		bytes.Contains(body, []byte("continuous_usage_stats"))
-	if badRequest && named && x.request.WithoutUsage != nil {
-		x.usageRefused.Store(true)
-		return true
-	}
-	fail(x.record, record.HTTPFailure(response.StatusCode), errorText(response, body))
-	return false
-}
-
-// notAStream handles a successful answer that says that it is something else
-// than a stream of events.
-func (x *exchange) notAStream(response *http.Response) bool {
-	kind := mediaType(response)
-	if kind != "text/html" && kind != "application/json" {
-		return false
-	}
-	body, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBody))
-	var chunk openai.Chunk
-	if chunk.Parse(body) == nil && chunk.Failed {
-		fail(x.record, record.StreamError, errorText(response, body))
-	} else {
-		fail(x.record, record.NotSSE, "answered "+kind+" instead of text/event-stream: "+errorText(response, body))
-	}
-	return true
 }

@@ -78,9 +78,4 @@ func (e endpoint) models() string { return e.root.String() + "/v1/models" }
 
 func (e endpoint) metrics() string { return e.root.String() + "/metrics" }
 
-func (e endpoint) generate(api API) string {
-	if api == Completions {
-		return e.root.String() + "/v1/completions"
-	}
-	return e.root.String() + "/v1/chat/completions"
-}
+func (e endpoint) generate(api API) string { return e.root.String() + api.dialect().path }

@@ -9,9 +9,9 @@ import (
 	"github.com/llmctl/llmctl/internal/openai"
 )
 
-// mediaType is the content type of a response without its parameters.
-func mediaType(response *http.Response) string {
-	kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
+// mediaType is a content type without its parameters.
+func mediaType(contentType string) string {
+	kind, _, err := mime.ParseMediaType(contentType)
 	if err != nil {
 		return ""
 	}
@@ -20,20 +20,20 @@ func mediaType(response *http.Response) string {
 
 // errorText is what an error page says, in one line: the message of an error
 // object, the title of an HTML page, else its text, else the status.
-func errorText(response *http.Response, body []byte) string {
+func errorText(status int, kind string, body []byte) string {
 	var chunk openai.Chunk
 	if chunk.Parse(body) == nil {
 		if message := chunk.ErrorMessage(); message != "" {
 			return message
 		}
 	}
-	if looksLikeHTML(body) || mediaType(response) == "text/html" {
+	if looksLikeHTML(body) || kind == "text/html" {
 		return "an HTML page" + htmlTitle(body)
 	}
 	if text := strings.TrimSpace(string(body[:min(len(body), maxDetail)])); text != "" {
 		return text
 	}
-	return http.StatusText(response.StatusCode)
+	return http.StatusText(status)
 }
 
 func looksLikeHTML(body []byte) bool {

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"syscall"
@@ -18,6 +19,10 @@ var ErrCut = errors.New("cut by the end of the run")
 
 // errLeft is the cause of the end of a request whose user left.
 var errLeft = errors.New("the user left, as the workload has it")
+
+// errOver is the cause of the end of a connection whose answer was complete long
+// before its HTTP message.
+var errOver = errors.New("the answer was over")
 
 // fail writes a failure into the record.
 func fail(r *record.Record, class record.Failure, detail string) {
@@ -43,7 +48,7 @@ func outOfFiles(err error) bool {
 // giveUp writes the outcome of a request that this client ended itself; ok is
 // false when it did not.
 func giveUp(ctx context.Context, r *record.Record, now time.Duration) (ok bool) {
-	if ctx.Err() == nil {
+	if ctx.Err() == nil || errors.Is(context.Cause(ctx), errOver) {
 		return false
 	}
 	cause := context.Cause(ctx)
@@ -78,6 +83,8 @@ func transportFailure(err error) record.Failure {
 		return record.TLS
 	case strings.Contains(err.Error(), "malformed"): // net/http has no type for a broken status line or header
 		return record.Malformed
+	case errors.Is(err, io.ErrUnexpectedEOF): // half a head
+		return record.Truncated
 	default:
 		return record.Connect
 	}

@@ -52,7 +52,7 @@ func probe(ctx context.Context, o Options, target endpoint) ([]Model, error) {
 		header[http.CanonicalHeaderKey(name)] = values
 	}
 	authorize(header, o.APIKey, target)
-	transport := NewTransport(o.Dial)
+	transport := o.NewTransport()
 	defer transport.CloseIdleConnections()
 	p := prober{transport, header}
 
@@ -66,7 +66,7 @@ func probe(ctx context.Context, o Options, target endpoint) ([]Model, error) {
 	if models, ok := readModels(body); ok && response.StatusCode == http.StatusOK {
 		return models, nil
 	}
-	if response.StatusCode != http.StatusOK && mediaType(response) == "application/json" {
+	if response.StatusCode != http.StatusOK && mediaType(response.Header.Get("Content-Type")) == "application/json" {
 		return nil, nil // an API without a list of models
 	}
 	// Whatever else this address answers may come from a proxy that passes only
@@ -76,7 +76,7 @@ func probe(ctx context.Context, o Options, target endpoint) ([]Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	if mediaType(second) == "application/json" && !isHTML(second, page) {
+	if mediaType(second.Header.Get("Content-Type")) == "application/json" && !isHTML(second, page) {
 		return nil, nil
 	}
 	return nil, fmt.Errorf("%w: %s answered %s with %s", ErrNotAPI, target.models(), response.Status, redact(seen(response, body), secrets(o, target)))
@@ -148,7 +148,7 @@ func readModels(body []byte) (models []Model, ok bool) {
 }
 
 func isHTML(response *http.Response, body []byte) bool {
-	return mediaType(response) == "text/html" || looksLikeHTML(body)
+	return mediaType(response.Header.Get("Content-Type")) == "text/html" || looksLikeHTML(body)
 }
 
 // seen describes an answer that is not one of an API.

@@ -2,40 +2,106 @@ package client
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"time"
+
+	"github.com/llmctl/llmctl/loadgen/client/wire"
 )
 
-// keepAlive is how long an idle connection is kept. It is below the 5 s after
-// which uvicorn, and so most Python servers, closes one: a request sent into
-// that moment would fail through nobody's fault.
-const keepAlive = 4 * time.Second
+// HTTP is the version of the protocol that is spoken.
+type HTTP string
 
-// readSize is the size of one read from a connection. Small reads make a client
-// late when many streams are busy (vllm-project/vllm#39963).
-const readSize = 16 << 10
+// The versions.
+const (
+	HTTP1    HTTP = "1.1"  // a connection per request in flight
+	HTTP2    HTTP = "2"    // streams of shared connections; without TLS, by prior knowledge
+	HTTPAuto HTTP = "auto" // what the server prefers where TLS negotiates it, else HTTP1
+)
 
-// NewTransport returns the one HTTP client set-up of the load generator:
-// HTTP/1.1, a connection per request in flight, TLS verified, no compression
-// (which would hold back events). dial replaces the network; nil is TCP.
-func NewTransport(dial func(ctx context.Context, network, address string) (net.Conn, error)) *http.Transport {
-	if dial == nil {
-		dial = (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}).DialContext
+// check refuses a version that does not exist.
+func (h HTTP) check() error {
+	switch h {
+	case "", HTTP1, HTTP2, HTTPAuto:
+		return nil
 	}
+	return fmt.Errorf("unknown HTTP version %q, expected 1.1, 2 or auto", string(h))
+}
+
+// ours reports whether our own transport sends the requests to a URL: it speaks
+// plain HTTP/1.1, and to no proxy.
+func (h HTTP) ours(u *url.URL) bool {
+	if u.Scheme != "http" || h == HTTP2 {
+		return false
+	}
+	proxy, err := http.ProxyFromEnvironment(&http.Request{URL: u})
+	return proxy == nil && err == nil
+}
+
+// DefaultConnectTimeout bounds one attempt to connect, the TLS handshake apart.
+const DefaultConnectTimeout = 10 * time.Second
+
+func (o Options) connectTimeout() time.Duration {
+	if o.ConnectTimeout > 0 {
+		return o.ConnectTimeout
+	}
+	return DefaultConnectTimeout
+}
+
+// NewTransport returns the net/http set-up of the load generator: the protocol
+// and the certificates of the options, a connection per request in flight where
+// it is HTTP/1.1, no compression (which would hold back events).
+func (o Options) NewTransport() *http.Transport {
 	protocols := new(http.Protocols)
-	protocols.SetHTTP1(true)
+	protocols.SetHTTP1(o.HTTP != HTTP2)
+	protocols.SetHTTP2(o.HTTP == HTTP2 || o.HTTP == HTTPAuto)
+	protocols.SetUnencryptedHTTP2(o.HTTP == HTTP2)
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            dial,
+		DialContext:            o.dialer(),
 		Protocols:              protocols,
+		TLSClientConfig:        o.TLS.Clone(),
 		MaxIdleConns:           0, // no limit
 		MaxIdleConnsPerHost:    1 << 20,
-		IdleConnTimeout:        keepAlive,
-		TLSHandshakeTimeout:    10 * time.Second,
+		IdleConnTimeout:        wire.KeepAlive,
+		TLSHandshakeTimeout:    o.connectTimeout(),
 		DisableCompression:     true,
 		ReadBufferSize:         readSize,
 		WriteBufferSize:        readSize,
 		MaxResponseHeaderBytes: 1 << 20,
 	}
+}
+
+func (o Options) dialer() func(ctx context.Context, network, address string) (net.Conn, error) {
+	if o.Dial != nil {
+		return o.Dial
+	}
+	return (&net.Dialer{Timeout: o.connectTimeout(), KeepAlive: 15 * time.Second}).DialContext
+}
+
+// NewTLS returns how to verify servers and to identify to them: by the
+// certificates in ca in place of the system's, when it is not empty; with a
+// certificate of our own, when cert and key are not empty; insecure verifies
+// nothing. All are PEM.
+func NewTLS(insecure bool, ca, cert, key []byte) (*tls.Config, error) {
+	config := &tls.Config{InsecureSkipVerify: insecure}
+	if len(ca) > 0 {
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(ca) {
+			return nil, errors.New("no certificate in PEM among the certificate authorities")
+		}
+	}
+	if len(cert) > 0 {
+		pair, err := tls.X509KeyPair(cert, key)
+		if err != nil {
+			return nil, fmt.Errorf("reading the client certificate and its key: %w", err)
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	return config, nil
 }

@@ -21,18 +21,26 @@ func (t *timeout) Error() string { return string(t.class) + ": none within " + t
 // request: instead of being set anew for each event, the timer looks, when it
 // fires, whether there is still time.
 type watchdog struct {
-	now              func() time.Duration
-	cancel           context.CancelCauseFunc
-	firstToken, idle time.Duration
-	total            time.Duration
+	now    func() time.Duration
+	cancel context.CancelCauseFunc
+	bounds bounds
 
 	sent   time.Duration
 	output atomic.Int64 // a record.Moment: when output last arrived
 	finish atomic.Int64 // a record.Moment: when the answer was complete but for its closing
+	over   atomic.Int64 // a record.Moment: when nothing of the answer was missing or of interest any more
 	closed atomic.Bool
 
 	mu    sync.Mutex // the timer is set by what is known at that time
 	timer *time.Timer
+}
+
+// bounds are how long a request may take; 0 is no limit.
+type bounds struct {
+	firstToken time.Duration // from Sent to the first output
+	idle       time.Duration // between outputs
+	total      time.Duration // from Sent to the end
+	leave      time.Duration // from Sent until the user leaves
 }
 
 // start begins to watch a request that is sent now.
@@ -46,7 +54,9 @@ func (w *watchdog) start(sent time.Duration) {
 func (w *watchdog) arm(now time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.timer.Reset(w.remaining(now).after)
+	if after, limited := w.next(now); limited != nil {
+		w.timer.Reset(after)
+	}
 }
 
 // stop ends the watch. A request that could not even be built has none.
@@ -75,49 +85,61 @@ func (w *watchdog) finished(now time.Duration) {
 	w.arm(now)
 }
 
+// afterlife is how long an answer that is over may take to end its HTTP
+// message, so that its connection can be used again.
+const afterlife = 100 * time.Millisecond
+
+// linger notes that nothing but the end of the HTTP message is missing.
+func (w *watchdog) linger(now time.Duration) {
+	if w.over.CompareAndSwap(0, int64(record.At(now))) {
+		w.arm(now)
+	}
+}
+
 func (w *watchdog) check() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed.Load() {
 		return
 	}
-	next := w.remaining(w.now())
-	if next.after > 0 {
-		w.timer.Reset(next.after)
-		return
+	after, cause := w.next(w.now())
+	switch {
+	case cause == nil:
+	case after > 0:
+		w.timer.Reset(after)
+	default:
+		w.cancel(cause)
 	}
-	w.cancel(&timeout{next.class, w.limit(next.class)})
 }
 
-// remaining is the limit that strikes next, and how long that is from now.
-func (w *watchdog) remaining(now time.Duration) timeout {
-	next := timeout{record.TimeoutTotal, w.sent + w.total - now}
+// next is how long it is until a limit strikes, and the reason for which the
+// request is then given up; nil when there is no limit.
+func (w *watchdog) next(now time.Duration) (after time.Duration, cause error) {
+	sooner := func(from, limit time.Duration, why error) {
+		if left := from + limit - now; cause == nil || left < after {
+			after, cause = left, why
+		}
+	}
+	if over, isOver := record.Moment(w.over.Load()).Since(); isOver {
+		sooner(over, afterlife, errOver)
+		return after, cause
+	}
+	l := &w.bounds
+	if l.total > 0 {
+		sooner(w.sent, l.total, &timeout{record.TimeoutTotal, l.total})
+	}
+	if l.leave > 0 {
+		sooner(w.sent, l.leave, errLeft)
+	}
 	last, hasOutput := record.Moment(w.output.Load()).Since()
 	finish, hasFinished := record.Moment(w.finish.Load()).Since()
 	switch {
 	case hasFinished:
-		if left := finish + epilogue - now; left < next.after {
-			next = timeout{record.TimeoutIdle, left}
-		}
-	case !hasOutput && w.firstToken > 0:
-		if left := w.sent + w.firstToken - now; left < next.after {
-			next = timeout{record.TimeoutFirstToken, left}
-		}
-	case hasOutput && w.idle > 0:
-		if left := last + w.idle - now; left < next.after {
-			next = timeout{record.TimeoutIdle, left}
-		}
+		sooner(finish, epilogue, &timeout{record.TimeoutIdle, epilogue})
+	case !hasOutput && l.firstToken > 0:
+		sooner(w.sent, l.firstToken, &timeout{record.TimeoutFirstToken, l.firstToken})
+	case hasOutput && l.idle > 0:
+		sooner(last, l.idle, &timeout{record.TimeoutIdle, l.idle})
 	}
-	return next
-}
-
-func (w *watchdog) limit(class record.Failure) time.Duration {
-	switch class {
-	case record.TimeoutFirstToken:
-		return w.firstToken
-	case record.TimeoutIdle:
-		return w.idle
-	default:
-		return w.total
-	}
+	return after, cause
 }

@@ -95,10 +95,7 @@ func (l lines) rate(t time.Duration) float64 {
 func (l lines) when(n int64) time.Duration {
 	at := l[max(0, sort.Search(len(l), func(k int) bool { return l[k].before > n })-1)]
 	n -= at.before
-	if at.from == at.to {
-		if at.from == 0 {
-			return Never // only the last line can be a pause here: after others the next one begins with as much
-		}
+	if at.from == at.to { // and above 0: what follows a pause begins with as much, and is found first
 		return time.Duration(later(int64(at.start), toTicks(float64(n)/at.from)))
 	}
 	return at.start + bisect(at.length, func(x time.Duration) bool { return at.count(x) >= n })

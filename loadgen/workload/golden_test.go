@@ -13,4 +13,11 @@ var goldenSessions = []workload.Session{
 		Turns: []workload.Turn{{Group: 7, Prefix: 750, Input: 1392, Output: 331}}},
 }
 
-const goldenText = "alpha nu lambda xi gamma"
+var goldenAgent = workload.Session{
+	Index: 3, Offset: 41044358, Tenant: "tenant-1", Class: "interactive", Model: "small", Turns: []workload.Turn{
+		{Group: 1, Prefix: 336, Input: 337, Output: 252, Tools: true},
+		{Group: workload.NoGroup, Input: 1144, Output: 379, Think: 12049836381},
+		{Group: workload.NoGroup, Input: 699, Output: 171, Think: 14873902638, Tools: true},
+		{Group: workload.NoGroup, Input: 1, Output: 137, Think: 2140389229},
+	},
+}

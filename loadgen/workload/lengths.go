@@ -17,7 +17,7 @@ type lengths struct {
 
 func newLengths(what string, d profiles.Distribution) (lengths, error) {
 	l := lengths{d: d}
-	if err := checkDistribution(d); err != nil {
+	if err := d.Validate(); err != nil {
 		return l, fmt.Errorf("%s: %w", what, err)
 	}
 	switch d.Kind {
@@ -28,39 +28,6 @@ func newLengths(what string, d profiles.Distribution) (lengths, error) {
 	}
 	return l, nil
 }
-
-// checkDistribution reports the first parameter that makes no sense.
-func checkDistribution(d profiles.Distribution) error {
-	switch d.Kind {
-	case profiles.Zipf:
-		if !(d.Min >= 1 && d.Min <= d.Max && d.Max <= maxLength) {
-			return fmt.Errorf("zipf from %v to %v, expected from at least 1 to at most %v", d.Min, d.Max, maxLength)
-		}
-		if !(d.Exponent >= 0 && d.Exponent <= 10) {
-			return fmt.Errorf("exponent %v is outside 0 to 10", d.Exponent)
-		}
-		return nil
-	case profiles.Geometric:
-		if !(d.Mean >= 1 && d.Mean <= maxLength) {
-			return fmt.Errorf("mean %v is outside 1 to %v", d.Mean, maxLength)
-		}
-		return nil
-	case profiles.Empirical:
-		if d.Samples == nil || len(d.Samples.Values) == 0 {
-			return fmt.Errorf("empirical without values, expected at least one")
-		}
-		for _, v := range d.Samples.Values {
-			if !(v >= 0 && v <= maxLength) {
-				return fmt.Errorf("value %v is outside 0 to %v", v, maxLength)
-			}
-		}
-		return nil
-	}
-	return d.Validate()
-}
-
-// maxLength bounds counts.
-const maxLength = 1e9
 
 // draw returns a count, at least 1.
 func (l *lengths) draw(r random) int {
@@ -118,7 +85,7 @@ func (l *lengths) mean(limit int) float64 {
 		return sum / weights
 	case profiles.Empirical:
 		for _, v := range l.d.Samples.Values {
-			sum += math.Round(max(v, 1))
+			sum += math.Round(v)
 		}
 		return sum / float64(len(l.d.Samples.Values))
 	case profiles.Uniform:
@@ -131,19 +98,4 @@ func (l *lengths) mean(limit int) float64 {
 		sum += float64(min(l.quantile((float64(i)+0.5)/n), limit))
 	}
 	return sum / n
-}
-
-// largest is a count that hardly any draw exceeds.
-func (l *lengths) largest() float64 {
-	switch l.d.Kind {
-	case profiles.Zipf:
-		return l.d.Max
-	case profiles.Empirical:
-		most := 0.0
-		for _, v := range l.d.Samples.Values {
-			most = max(most, v)
-		}
-		return most
-	}
-	return l.d.Largest()
 }

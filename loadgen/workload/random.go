@@ -1,7 +1,6 @@
 package workload
 
 import (
-	"hash/fnv"
 	"math"
 	"math/rand/v2"
 
@@ -21,8 +20,8 @@ const (
 	forGroup
 	forTenant
 	forClass
-	forPrefixText
-	forOwnText
+	_ // two purposes that texts once had; the others keep their numbers
+	_
 	forModel
 	forTurns
 	forThink
@@ -60,13 +59,6 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// hash turns a salt into a number.
-func hash(s string) uint64 {
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(s)) // never fails
-	return h.Sum64()
-}
-
 // uniform returns a number in (0, 1), both ends excluded.
 func (r *random) uniform() float64 {
 	return (float64(r.pcg.Uint64()>>11) + 0.5) * 0x1p-53
@@ -96,7 +88,7 @@ func (r *random) gamma(shape float64) float64 {
 		if v <= 0 {
 			continue
 		}
-		v = v * v * v
+		v = float64(v * v * v)
 		bound := float64(float64(x*x)/2) + float64(d*(1-v+portable.Log(v)))
 		if portable.Log(r.uniform()) < bound {
 			return d * v / shape

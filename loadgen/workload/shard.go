@@ -20,10 +20,9 @@ func (s *Stream) share(n int64) int64 {
 }
 
 // Len is how many sessions this shard has; finite is false when they have no
-// end. Those of a trace with its own arrivals end, and those of steps or a ramp
-// down to a rate of 0.
+// end. Only those of a trace with its own arrivals do.
 func (s *Stream) Len() (n int64, finite bool) {
-	n, finite = s.length()
+	n, finite = s.arrivals.count()
 	return s.share(n), finite
 }
 

@@ -1,9 +1,9 @@
 package workload
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/llmctl/llmctl/profiles"
@@ -12,10 +12,6 @@ import (
 // Options are what a stream needs besides the description of the workload.
 type Options struct {
 	Seed uint64 // of arrivals, lengths and all other choices
-	Salt string // of texts alone: another salt, other texts
-	// Words are what texts are made of, separated by single spaces. They may
-	// be absent when no text is asked for.
-	Words []string
 	// UniquePrefixes gives each request a prefix of its own where the workload
 	// would share one. Lengths and arrivals stay exactly the same, which makes
 	// it the other half of the shared-prefix experiment.
@@ -36,7 +32,6 @@ type Stream struct {
 	workload    profiles.Workload
 	options     Options
 	arrivals    arrivals
-	length      func() (int64, bool) // of the whole stream
 	input       lengths
 	output      lengths
 	several     bool // sessions have more than one turn
@@ -46,15 +41,11 @@ type Stream struct {
 	groups      []float64 // cumulative share of each prefix group
 	classes     shares
 	models      shares
-	textSeed    uint64
-
-	mu       sync.Mutex
-	prefixes map[int]text // by group
 }
 
 // New checks the workload and returns its stream.
 func New(w profiles.Workload, o Options) (*Stream, error) {
-	s := &Stream{workload: w, options: o, textSeed: o.Seed ^ hash(o.Salt), prefixes: map[int]text{}}
+	s := &Stream{workload: w, options: o}
 	turns, err := s.sessions()
 	if err != nil {
 		return nil, err
@@ -68,7 +59,6 @@ func New(w profiles.Workload, o Options) (*Stream, error) {
 	if s.arrivals, err = newArrivals(w.Arrival, turns, o.Recorded, o.Seed); err != nil {
 		return nil, err
 	}
-	s.length = sync.OnceValues(s.arrivals.count)
 	return s, nil
 }
 
@@ -98,7 +88,7 @@ func (s *Stream) sessions() (turns float64, err error) {
 	if s.turnCount, err = newLengths("turns", w.Session.Turns); err != nil {
 		return 0, err
 	}
-	if most := s.turnCount.largest(); most > maxTurns {
+	if most := w.Session.Turns.Largest(); most > maxTurns {
 		return 0, fmt.Errorf("turns: %g in a session, expected at most %d", most, maxTurns)
 	}
 	turns = s.turnCount.mean(maxTurns)
@@ -121,7 +111,7 @@ func (s *Stream) choices() (err error) {
 	if s.cancelAfter, err = newDelays("cancel after", w.Cancel.After); err != nil {
 		return err
 	}
-	return first(
+	return cmp.Or(
 		checkFraction("cancellation", w.Cancel.Fraction),
 		checkFraction("tools", w.Tools),
 		checkFraction("a schema", w.Schema),

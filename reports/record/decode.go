@@ -52,6 +52,8 @@ func (r *Record) field(f *fields, key []byte) {
 		f.count(&r.PrefixGroup)
 	case "model":
 		f.text(&r.Model)
+	case "endpoint":
+		f.count(&r.Endpoint)
 	case "request_id":
 		f.text(&r.RequestID)
 	case "scheduled_s":

@@ -18,6 +18,7 @@ func (r *Record) AppendJSON(dst []byte) []byte {
 	e.integer("turn", int64(r.Turn))
 	e.count("prefix_group", r.PrefixGroup)
 	e.text("model", r.Model)
+	e.count("endpoint", r.Endpoint)
 	e.text("request_id", r.RequestID)
 
 	e.moment("scheduled_s", r.Scheduled)

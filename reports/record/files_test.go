@@ -19,7 +19,19 @@ import (
 )
 
 func exampleRun() Run {
-	nan := math.NaN()
+	steal := 0.07
+	plain := UnknownSample()
+	plain.At, plain.Running, plain.Waiting, plain.KVUsage, plain.PromptTokens, plain.GenerationTokens = time.Second, 1, 0, 0.5, 10, 20
+	full := UnknownSample()
+	for i, n := range Numbers {
+		*n.Of(&full) = float64(i)
+	}
+	for i, timing := range Timings {
+		*timing.Of(&full) = &Histogram{Bounds: []float64{0.1, 1, math.Inf(1)}, Counts: []float64{1, 2, float64(i + 2)}, Sum: 3.5}
+	}
+	full.Page, full.Finished = "http://b/metrics", map[string]float64{"stop": 3}
+	hot := UnknownGPU()
+	hot.At, hot.PowerW, hot.EnergyJ = time.Second, 350, 0
 	return Run{
 		Kind: "bench", ID: "r1", Scenario: json.RawMessage(`{"model":"builtin"}`), Asked: "chat at 4/s",
 		Target:      Target{Endpoint: "http://x", Model: "m", Bundled: true, Device: "cpu"},
@@ -27,10 +39,12 @@ func exampleRun() Run {
 		Window:      Window{time.Second, time.Minute},
 		SLO:         []SLO{{TTFT: 500 * time.Millisecond, TPOT: 50 * time.Millisecond, Attainment: 0.99}, {Class: "batch", E2E: time.Minute}},
 		SLODefault:  true, Cost: Cost{2.5, "list"},
-		Client:      Client{CPUFraction: 0, GCPauseP99: time.Microsecond, MaxLag: time.Millisecond},
-		Server:      []ServerSample{{time.Second, 1, 0, 0.5, nan, nan, nan, 10, 20}},
+		Client: Client{CPUFraction: 0, GCPauseP99: time.Microsecond, MaxLag: time.Millisecond, SchedLatencyP99: At(0),
+			PeakRSSBytes: Counted(1), PeakHeapBytes: Counted(2), PeakGoroutines: Counted(3), CPUSteal: &steal},
+		Server:      []ServerSample{plain, full},
+		GPUs:        []GPUSeries{{Name: "g", Samples: []GPUSample{{1, 2, 3, 4, 5, 6, 7, 8}, hot}}, {Name: "mute"}},
 		Interrupted: true, Warnings: []Warning{{"c", "t"}}, ClosedLoop: true, SharedPrefix: true, MaxFailures: 0.05, Asserts: []string{"p99(ttft) < 1s"},
-		Records: Counted(0),
+		Records: Counted(0), Shard: 0, Shards: 4, StartAt: time.Unix(60, 0).UTC(),
 	}
 }
 

@@ -24,6 +24,7 @@ type Live struct {
 
 	Scheduled, Sent, InFlight, OK, Failed, Cancelled, Dropped int
 	PlannedRequests                                           int // 0 when bounded by time
+	OutputTokens                                              int // so far
 
 	OfferedRPS       float64 // over the last second; 0 in a closed loop
 	CompletedRPS     float64

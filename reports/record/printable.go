@@ -66,5 +66,25 @@ func (r Run) Clean() Run {
 	for i, w := range r.Warnings {
 		r.Warnings[i] = Warning{Printable(w.Code), Printable(w.Text)}
 	}
+	r.Server, r.GPUs = slices.Clone(r.Server), slices.Clone(r.GPUs)
+	for i := range r.Server {
+		r.Server[i].clean()
+	}
+	for i := range r.GPUs {
+		r.GPUs[i].Name = Printable(r.GPUs[i].Name)
+	}
 	return r
+}
+
+// clean makes the texts of s printable, in a map of its own.
+func (s *ServerSample) clean() {
+	s.Page = Printable(s.Page)
+	if s.Finished == nil {
+		return
+	}
+	finished := make(map[string]float64, len(s.Finished))
+	for reason, n := range s.Finished {
+		finished[Printable(reason)] += n
+	}
+	s.Finished = finished
 }

@@ -101,6 +101,12 @@ func infect(v any, evil string) any {
 		for k := range v {
 			v[k] = infect(v[k], evil)
 		}
+		if reasons, ok := v["finished"].(map[string]any); ok { // whose keys are the server's
+			for reason, n := range reasons {
+				delete(reasons, reason)
+				reasons[evil+"r"] = n
+			}
+		}
 	}
 	return v
 }

@@ -57,6 +57,7 @@ type Record struct {
 	Turn        int
 	PrefixGroup Count  // absent when the prompt shares no prefix
 	Model       string // on the wire
+	Endpoint    Count  // index in Target.Endpoints; absent when there is one
 	RequestID   string // x-request-id that the server answered with
 
 	Scheduled    Moment // when it was due; absent in a closed loop

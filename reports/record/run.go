@@ -19,11 +19,20 @@ type Run struct {
 	SLODefault   bool // the user gave no SLO: report it, but do not judge by it
 	Cost         Cost
 	Client       Client
-	Server       []ServerSample // in order of time; empty when the target has no /metrics
+	Server       []ServerSample // in order of time within a page; empty when the target has none
+	GPUs         []GPUSeries    // of this machine, when they were asked
 	Interrupted  bool           // ended by the user
 	Warnings     []Warning      // found by whoever made the run; the summary adds its own
 	ClosedLoop   bool
 	SharedPrefix bool // the workload shares prefixes on purpose
+
+	// Shard i of Shards, from 0, sent its part of a workload that several
+	// machines send together; Shards 0 is a run of one machine. Records of
+	// different shards have different ids.
+	Shard, Shards int
+	// StartAt is the wall clock that the shards agreed to start at, zero when
+	// nobody asked for one.
+	StartAt time.Time
 
 	// Asked says in one line what was asked for: workload, rate, lengths. It is
 	// for people; nothing is computed from it.
@@ -51,10 +60,11 @@ type Default struct {
 
 // Target is what was measured.
 type Target struct {
-	Endpoint string `json:"endpoint,omitempty"` // base URL, without credentials
-	Model    string `json:"model,omitempty"`    // on the wire
-	Bundled  bool   `json:"bundled,omitempty"`  // the reference stack that ships with llmctl
-	Device   string `json:"device,omitempty"`   // device of the bundled engine
+	Endpoint  string   `json:"endpoint,omitempty"`  // base URL, without credentials; the first of several
+	Endpoints []string `json:"endpoints,omitempty"` // all of them, when there are several
+	Model     string   `json:"model,omitempty"`     // on the wire
+	Bundled   bool     `json:"bundled,omitempty"`   // the reference stack that ships with llmctl
+	Device    string   `json:"device,omitempty"`    // device of the bundled engine
 }
 
 // Environment is where the client ran.
@@ -93,21 +103,14 @@ type Client struct {
 	CPUFraction float64 // of the cores it may use; negative when unknown
 	GCPauseP99  time.Duration
 	MaxLag      time.Duration // limit on lag p99; 0 means the default rule
-}
 
-// ServerSample is one scrape of the target's /metrics in engine-neutral terms.
-// Counters are totals since the server started. NaN marks what the server does
-// not export.
-type ServerSample struct {
-	At               time.Duration
-	Running          float64
-	Waiting          float64
-	KVUsage          float64 // 0..1
-	Preemptions      float64 // counter
-	PrefixQueries    float64 // counter, tokens
-	PrefixHits       float64 // counter, tokens
-	PromptTokens     float64 // counter
-	GenerationTokens float64 // counter
+	SchedLatencyP99 Moment // that a goroutine which could run waited for a thread
+	PeakRSSBytes    Count  // largest resident set since the process started
+	PeakHeapBytes   Count  // largest heap of live and not yet freed objects seen
+	PeakGoroutines  Count
+	// CPUSteal is the share of the machine's processor time that a hypervisor
+	// gave to others; nil when the system does not say.
+	CPUSteal *float64
 }
 
 // Warning is something a reader must know before believing the numbers.
@@ -115,6 +118,10 @@ type Warning struct {
 	Code string `json:"code"`
 	Text string `json:"text"`
 }
+
+// Aborted is the code of the warning that says why the load generator broke a run
+// off: its numbers are not those of the run that was asked for.
+const Aborted = "aborted"
 
 // Codes of warnings about the files of a saved run.
 const (

@@ -1,5 +1,0 @@
-package doctor
-
-func fileLimit() (uint64, error) {
-	return 0, errNotKnown
-}

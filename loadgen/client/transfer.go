@@ -1,0 +1,123 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"sync"
+	"time"
+
+	"github.com/llmctl/llmctl/loadgen/client/wire"
+	"github.com/llmctl/llmctl/reports/record"
+)
+
+// overWire sends the request over our own transport. The error is nil when the
+// answer is complete.
+func (x *exchange) overWire(ctx context.Context, body []byte, fresh bool) (reused bool, err error) {
+	x.parser.Reset()
+	reused, err = x.server.pool.RoundTrip(ctx, x.server.headFor(len(body)), body, (*wireStream)(x), fresh)
+	switch {
+	case x.broken != nil:
+		err = x.broken
+	case err == io.EOF: //nolint:errorlint // itself: the connection was closed
+		if err = x.parser.End(); err == nil {
+			x.ended(x.now())
+		}
+	}
+	return reused, err
+}
+
+// wireStream is an exchange as our own transport sees it.
+type wireStream exchange
+
+// Wrote implements wire.Stream.
+func (s *wireStream) Wrote(now time.Duration) { s.wrote.Store(int64(record.At(now))) }
+
+// Push implements wire.Stream.
+func (s *wireStream) Push(p []byte, now time.Duration) wire.Verdict {
+	x := (*exchange)(s)
+	if !x.parser.Began() {
+		x.firstByte.Store(int64(record.At(now)))
+	}
+	for len(p) > 0 && !x.parser.Ended() {
+		var body []byte
+		if body, p, x.broken = x.parser.Next(p); x.broken != nil {
+			return wire.Close
+		}
+		if head := x.parser.Head(); head != nil && x.reply == nil {
+			x.begin(newReply(head.Status, head.Get))
+		}
+		if len(body) > 0 && !x.satisfied {
+			x.satisfied = !x.take(body, now)
+		}
+	}
+	switch {
+	case x.parser.Ended():
+		x.ended(now)
+		if len(p) == 0 && x.parser.Reusable() {
+			return wire.Reuse
+		}
+		return wire.Close
+	case x.satisfied && !x.streams():
+		return wire.Close
+	case x.satisfied:
+		x.watch.linger(now)
+	}
+	return wire.More
+}
+
+// readSize is the size of one read of a body. Small reads make a client late
+// when many streams are busy (vllm-project/vllm#39963).
+const readSize = 16 << 10
+
+var buffers = sync.Pool{New: func() any { return new([readSize]byte) }}
+
+// overHTTP sends the request over net/http.
+func (x *exchange) overHTTP(ctx context.Context, body []byte) error {
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		WroteRequest:         func(httptrace.WroteRequestInfo) { x.wrote.Store(int64(record.At(x.now()))) },
+		GotFirstResponseByte: func() { x.firstByte.Store(int64(record.At(x.now()))) },
+	})
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, x.server.url, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	request.Header = x.server.header // shared: the transport does not change it
+	request.Host = x.server.host
+	response, err := x.transport.RoundTrip(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }() // nothing is left to read
+	x.begin(newReply(response.StatusCode, response.Header.Get))
+	return x.readBody(response.Body)
+}
+
+// readBody follows the body to its end. When the answer is complete before it,
+// the rest is given a moment to come, for the sake of the connection.
+func (x *exchange) readBody(body io.Reader) error {
+	buffer := buffers.Get().(*[readSize]byte)
+	defer buffers.Put(buffer)
+	for {
+		n, err := body.Read(buffer[:])
+		now := x.now()
+		if n > 0 && !x.satisfied {
+			x.satisfied = !x.take(buffer[:n], now)
+			switch {
+			case x.satisfied && !x.streams():
+				return nil
+			case x.satisfied:
+				x.watch.linger(now)
+			}
+		}
+		switch {
+		case err == io.EOF: //nolint:errorlint // the contract of io.Reader
+			x.ended(now)
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
