@@ -100,7 +100,7 @@ type Cancel struct {
 
 // Trace names a file with recorded requests.
 type Trace struct {
-	File   string // relative to the scenario's file
+	File   string // in YAML relative to the scenario's file; once loaded, to the working directory
 	Format string // sharegpt, mooncake, azure, burstgpt, bodies; empty tells by the content
 }
 
@@ -136,7 +136,7 @@ type Distribution struct {
 // nobody changes them.
 type Samples struct {
 	File   string    // where they come from; empty when the scenario lists them
-	Values []float64 // ascending
+	Values []float64 // ascending; absent until a file has been read
 }
 
 // Delay is a distribution of times. The zero Delay is none.
