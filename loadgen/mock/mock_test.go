@@ -151,7 +151,7 @@ func TestOtherAnswers(t *testing.T) {
 		{"unknown path", "POST", "/elsewhere", `{}`, &mock.Server{}, 404, `{"error":{"code":404,"message":"no such path: POST /elsewhere","type":"invalid_request_error"}}`},
 		{"unknown model", "POST", "/v1/completions", `{"model":"c"}`, &mock.Server{Models: []string{"a", "b"}}, 404, `{"error":{"code":404,"message":"the model \"c\" does not exist","type":"NotFoundError"}}`},
 		{"no key", "GET", "/v1/models", ``, &mock.Server{APIKey: "k"}, 401, `{"error":{"code":401,"message":"the API key is missing or wrong","type":"invalid_request_error"}}`},
-		{"models", "GET", "/v1/models", ``, &mock.Server{Models: []string{"a"}}, 200, `{"object":"list","data":[{"id":"a","object":"model","created":0,"owned_by":"llmctl","max_model_len":131072}]}`},
+		{"models", "GET", "/v1/models", ``, &mock.Server{Models: []string{"a"}}, 200, `{"object":"list","data":[{"id":"a","object":"model","created":0,"owned_by":"llmctl"}]}`},
 		{"tokenize", "POST", "/tokenize", `{"prompt":"a  b\tc"}`, &mock.Server{}, 200, `{"count":3,"max_model_len":131072,"tokens":[0,1,2],"token_strs":null}`},
 		{"no metrics", "GET", "/metrics", ``, &mock.Server{}, 404, `{"error":{"code":404,"message":"no such path: GET /metrics","type":"invalid_request_error"}}`},
 		{"not streamed", "POST", "/v1/chat/completions", `{"messages":[{"role":"user","content":[{"type":"text","text":"a b"}]}],"max_tokens":2}`, &mock.Server{}, 200,

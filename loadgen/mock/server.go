@@ -218,7 +218,7 @@ func (s *Server) models() *answer {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = fmt.Appendf(b, `{"id":%s,"object":"model","created":0,"owned_by":"llmctl","max_model_len":%d}`, quoted(m), MaxTokens)
+		b = fmt.Appendf(b, `{"id":%s,"object":"model","created":0,"owned_by":"llmctl"}`, quoted(m))
 	}
 	return now(http.StatusOK, fmt.Appendf(nil, `{"object":"list","data":[%s]}`, b))
 }
