@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -25,9 +26,14 @@ type mockFlags struct {
 	reasoning    string
 	prefill      string
 	check        bool
+	realTime     bool
 	streams      int
 	duration     time.Duration
 }
+
+// gcPercent lets the heap grow to 64 MiB before garbage is collected: Go's first
+// collection is at 4 MiB × GOGC ÷ 100.
+const gcPercent = 1600
 
 func newMock(s *iostreams.IO) *cobra.Command {
 	f := &mockFlags{}
@@ -63,6 +69,14 @@ makes the pieces the whole response, status line and framing included.`,
 			if err := f.resolve(cmd); err != nil {
 				return usage(err)
 			}
+			if f.realTime {
+				if err := mock.RealTime(); err != nil {
+					return err
+				}
+			}
+			// Answers leave some garbage. Collecting it seldom keeps the collector from
+			// getting between a token and its time.
+			debug.SetGCPercent(gcPercent)
 			if f.check {
 				return f.runCheck(cmd.Context(), s)
 			}
@@ -95,6 +109,7 @@ func (f *mockFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.server.APIKey, "api-key", "", "bearer key that clients must send; better set as LLMCTL_API_KEY")
 	flags.StringVar(&f.server.MetricsStyle, "metrics-style", "vllm", "names on /metrics: "+strings.Join(mock.MetricsStyles, ", "))
 	flags.Uint64Var(&f.server.Seed, "seed", 1, "seed of jitter and of which requests are at fault")
+	flags.BoolVar(&f.realTime, "realtime", false, "run as soon as a write is due although all cores are busy (Linux; takes root or CAP_SYS_NICE)")
 	flags.BoolVar(&f.check, "check", false, "measure this server's own accuracy through raw sockets, and end")
 	flags.IntVar(&f.streams, "check-streams", 100, "streams at once in the check")
 	flags.DurationVar(&f.duration, "check-duration", 3*time.Second, "length of the check")

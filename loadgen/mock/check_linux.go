@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"runtime"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -39,8 +38,7 @@ func watchStreams(ctx context.Context, s *Server, to *net.TCPAddr, streams int, 
 	}
 	done := make(chan error)
 	go func() {
-		runtime.LockOSThread() // never unlocked: the thread ends with its timer slack
-		_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
+		ownThread()
 		done <- w.run(ctx, to, streams)
 	}()
 	err := <-done

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"runtime"
 	"sync"
 	"time"
 
@@ -32,9 +31,7 @@ func (s *Server) ServeExact(ctx context.Context, l net.Listener) error {
 	defer stop()
 	ended := make(chan error)
 	go func() { // a goroutine of its own, because its thread is given up
-		runtime.LockOSThread()
-		// Without it the kernel may add 50 µs to each sleep.
-		_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
+		ownThread()
 		ended <- loop.run()
 	}()
 	err = <-ended
