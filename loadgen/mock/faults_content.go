@@ -23,7 +23,7 @@ var contentFaults = []Fault{
 	{Name: "tool_call", About: "a tool call carries the answer", make: func(s *Server, r *Request) *Script {
 		return s.script(r, func(st *stream) { st.calls, st.reason = min(1, st.tokens-st.reasoning), "tool_calls" })
 	}},
-	framing("tool_calls_null", "tool_calls: null in every delta", `"delta":{`, `"delta":{"tool_calls":null,`),
+	framing("tool_calls_null", "tool_calls: null in every delta with content", `"content":`, `"tool_calls":null,"content":`),
 	between("content_null", "an event with content: null between tokens", Event(`{"choices":[{"index":0,"delta":{"content":null},"finish_reason":null}]}`)),
 	between("delta_null", "an event with delta: null between tokens", Event(`{"choices":[{"index":0,"delta":null}]}`)),
 	between("choices_null", "an event with choices: null between tokens", Event(`{"choices":null}`)),

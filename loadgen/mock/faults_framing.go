@@ -16,18 +16,18 @@ var framingFaults = []Fault{
 		var pieces []Piece
 		for i, p := range script.Pieces {
 			at := 1 + i%max(1, len(p.Data)-1)
-			pieces = append(pieces, Piece{p.At, p.Data[:at]}, Piece{p.At + apartBy, p.Data[at:]})
+			pieces = append(pieces, Piece{p.At, p.Data[:at]}, Piece{p.At, p.Data[at:]})
 		}
-		script.Pieces = pieces
+		script.Pieces = spaced(pieces)
 		return script
 	}},
 	{Name: "bytes", About: "every byte comes in a read of its own", make: func(s *Server, r *Request) *Script {
 		script := s.script(r)
 		var pieces []Piece
 		for _, p := range script.Pieces {
-			pieces = append(pieces, p.apart(1, apartBy)...)
+			pieces = append(pieces, p.apart(1, 0)...)
 		}
-		script.Pieces = pieces
+		script.Pieces = spaced(pieces)
 		return script
 	}},
 	{Name: "together", About: "all events of the answer come in one read", make: func(s *Server, r *Request) *Script {
@@ -61,12 +61,12 @@ var framingFaults = []Fault{
 		var pieces []Piece
 		for _, p := range script.Pieces {
 			if at := strings.Index(p.Data, "中"); at >= 0 {
-				pieces = append(pieces, Piece{p.At, p.Data[:at+1]}, Piece{p.At + apartBy, p.Data[at+1:]})
+				pieces = append(pieces, Piece{p.At, p.Data[:at+1]}, Piece{p.At, p.Data[at+1:]})
 				continue
 			}
 			pieces = append(pieces, p)
 		}
-		script.Pieces = pieces
+		script.Pieces = spaced(pieces)
 		return script
 	}},
 }
@@ -76,4 +76,12 @@ func framing(name, about, old, new string) Fault {
 	return Fault{Name: name, About: about, make: func(s *Server, r *Request) *Script {
 		return s.script(r).each(func(data string) string { return strings.ReplaceAll(data, old, new) })
 	}}
+}
+
+// spaced delays pieces until each is apartBy after the one before it.
+func spaced(pieces []Piece) []Piece {
+	for i := 1; i < len(pieces); i++ {
+		pieces[i].At = max(pieces[i].At, pieces[i-1].At+apartBy)
+	}
+	return pieces
 }

@@ -141,6 +141,7 @@ func (p *player) end() {
 	switch p.a.end {
 	case Hang:
 		if p.conn == nil {
+			_ = http.NewResponseController(p.w).Flush() // a header without any piece
 			<-p.r.Context().Done()
 			return
 		}
