@@ -162,6 +162,8 @@ func (o *options) bench(ctx context.Context, s *iostreams.IO) error {
 			}
 		}
 	}
+	r.pacing = o.pace(ctx)
+	_, _ = fmt.Fprintln(s.Err, r.pacing)
 	for _, n := range o.many {
 		m := o.measure(ctx, findTool("llmctl"), load{streams: n, ttft: ttft, itl: 500 * time.Millisecond, tokens: 20, requests: 2 * n}, 0)
 		r.many = append(r.many, m)

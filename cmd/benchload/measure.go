@@ -96,7 +96,7 @@ func off(values []float64, truth float64) (p50, p99, sd float64) {
 		errs.Add(math.Abs(v - truth))
 		all.Add(v)
 	}
-	if d := all.Dist(1); d != nil {
+	if d := all.Dist(0); d != nil { // 0: as it is, not rounded
 		if d.StdDev != nil {
 			sd = *d.StdDev
 		}

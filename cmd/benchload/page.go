@@ -22,6 +22,7 @@ type results struct {
 	mock     string            // its check of itself
 	rows     []measurement
 	many     []measurement
+	pacing   pacing
 }
 
 // describeMachine names processor, cores and kernel.
@@ -172,6 +173,7 @@ of %d runs; tools take turns within a run.
 		}
 	}
 	r.verdict(&b, cells)
+	fmt.Fprintf(&b, "\n## Sending at a constant rate\n\nllmctl alone, %s: %s.\n", paceTime, r.pacing)
 	r.manyStreams(&b)
 	b.WriteString("\n## Repeating this\n\n```\nmake bench-peers      # once: virtual environments with the peers, some gigabytes\nmake bench-loadgen    # about half an hour on a machine that does nothing else\n```\n")
 	return b.String()

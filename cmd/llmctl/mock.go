@@ -235,7 +235,7 @@ func (f *mockFlags) serve(s *iostreams.IO) error {
 // served sums up what a mock server has done, in one line.
 func served(v mock.Served) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "served %d requests", v.Finished)
+	fmt.Fprintf(&b, "served %s", units.Of(float64(v.Finished), "request"))
 	for _, n := range []struct {
 		count int64
 		what  string

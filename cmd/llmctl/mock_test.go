@@ -33,7 +33,7 @@ func TestMockSaysWhatItServed(t *testing.T) {
 			t.Error(err)
 		}
 	}, "mock", "--addr", "127.0.0.1:0", "--ttft", "1ms", "--itl", "1ms", "--tokens", "3")
-	want := regexp.MustCompile(`(?m)^served 1 requests, 3 output tokens; writes late by \S+ \S+ \(p50\), \S+ \S+ \(p99\), \S+ \S+ \(max\)$`)
+	want := regexp.MustCompile(`(?m)^served 1 request, 3 output tokens; writes late by \S+ \S+ \(p50\), \S+ \S+ \(p99\), \S+ \S+ \(max\)$`)
 	if code != 0 || !want.MatchString(stderr) {
 		t.Errorf("exit code %d, stderr:\n%s", code, stderr)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/textproto"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -75,6 +74,11 @@ func parseHead(b []byte) (h head, n int, err error) {
 		return h, 0, errMore
 	}
 	lines := strings.Split(string(b[:end]), "\r\n")
+	for _, line := range lines {
+		if strings.ContainsAny(line, "\r\n\x00") { // a line break that others might take for one
+			return h, 0, fmt.Errorf("%.60q holds a bare line break or a NUL", line)
+		}
+	}
 	method, rest, ok := strings.Cut(lines[0], " ")
 	target, version, ok2 := strings.Cut(rest, " ")
 	if !ok || !ok2 || !strings.HasPrefix(version, "HTTP/1.") {
@@ -103,8 +107,11 @@ func (h *head) framing(version string) error {
 	h.close = strings.Contains(connection, "close") || version == "HTTP/1.0" && !strings.Contains(connection, "keep-alive")
 	h.expects = strings.EqualFold(h.header.Get("Expect"), "100-continue")
 	if codings := h.header.Values("Transfer-Encoding"); len(codings) > 0 {
-		if !slices.Equal(codings, []string{"chunked"}) {
+		switch {
+		case len(codings) > 1 || !strings.EqualFold(codings[0], "chunked"):
 			return fmt.Errorf("unknown transfer encoding %q", codings)
+		case version != "HTTP/1.1" || h.header.Get("Content-Length") != "":
+			return errors.New("a transfer encoding with HTTP/1.0 or a content length") // RFC 9112, 6.1 and 6.3
 		}
 		h.length = -1
 		return nil
