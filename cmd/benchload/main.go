@@ -129,7 +129,7 @@ func (o *options) bench(ctx context.Context, s *iostreams.IO) error {
 	if err := writeTokenizer(filepath.Join(o.work, "tokenizer")); err != nil {
 		return err
 	}
-	r := results{options: *o, machine: describeMachine(), date: time.Now(), missing: map[string]string{}, versions: map[string]string{}}
+	r := results{options: *o, machine: describeMachine(), busy: loadAverage(), date: time.Now(), missing: map[string]string{}, versions: map[string]string{}}
 	var tools []*tool
 	for _, name := range o.tools {
 		t := findTool(name)

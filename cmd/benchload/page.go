@@ -16,6 +16,7 @@ import (
 type results struct {
 	options  options
 	machine  string
+	busy     float64 // load average of the last minute before the start; NaN when unknown
 	date     time.Time
 	versions map[string]string
 	missing  map[string]string // tools that could not run, and why
@@ -142,8 +143,8 @@ All figures are computed from each tool's own raw output: records of llmctl
 of GuideLLM. GuideLLM keeps no times of events, so its column of gaps holds the
 *mean* gap of each request (marked *), which hides stalls. Each cell is the median
 of %d runs; tools take turns within a run.
-
-`, r.date.Format("2006-01-02"), r.machine, tokens, ttft, itl, scheduling(), r.options.repeats)
+%s
+`, r.date.Format("2006-01-02"), r.machine, tokens, ttft, itl, scheduling(), r.options.repeats, r.warning())
 	b.WriteString("| tool | version |\n|---|---|\n")
 	for _, name := range r.options.tools {
 		if v, ok := r.versions[name]; ok {
@@ -185,6 +186,28 @@ func scheduling() string {
 		return "The\nmock has real-time priority (`--realtime`), so that a tool which fills both cores does\nnot make it late; the last column says by how much it was."
 	}
 	return "The\nmock competes with the tool for the cores; the last column says how late it was."
+}
+
+// idle is the load average up to which a machine counts as one that does nothing
+// else.
+const idle = 0.5
+
+// loadAverage is the mean number of tasks that ran or wanted to in the last minute
+// (proc_loadavg(5)), NaN where the system does not say.
+func loadAverage() float64 {
+	v := math.NaN()
+	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
+		_, _ = fmt.Sscan(string(text), &v) // it stays NaN
+	}
+	return v
+}
+
+// warning says that the figures are of a machine that did something else too.
+func (r *results) warning() string {
+	if !(r.busy > idle) {
+		return ""
+	}
+	return fmt.Sprintf("\n**Not to be relied on:** the machine was busy with other work (load average %.1f before the\nstart), which all tools suffered from alike, but not equally.\n", r.busy)
 }
 
 // verdict compares the largest clean rates.

@@ -102,17 +102,6 @@ func (l *loop) requests(c *conn, arrived time.Duration) {
 	})
 }
 
-// body takes the body from the beginning of b.
-func (h *head) body(b []byte) (body []byte, n int, err error) {
-	if h.length < 0 {
-		return parseChunked(b)
-	}
-	if len(b) < h.length {
-		return nil, 0, errMore
-	}
-	return b[:h.length:h.length], h.length, nil
-}
-
 // incomplete waits for more, or refuses what can not become a request.
 func (l *loop) incomplete(c *conn, err error) {
 	if errors.Is(err, errMore) {

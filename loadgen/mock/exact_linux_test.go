@@ -280,7 +280,12 @@ func TestBothWaysAgree(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan error)
 		go func() { done <- server().ServeExact(ctx, l) }()
-		defer func() { cancel(); _ = <-done }() // its answers are what is looked at
+		defer func() {
+			cancel()
+			if err := <-done; err != nil {
+				rt.Error(err)
+			}
+		}()
 
 		var seen [2]string
 		for i, url := range []string{plain.URL, "http://" + l.Addr().String()} {

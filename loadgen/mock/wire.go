@@ -128,6 +128,17 @@ func (h *head) framing(version string) error {
 	return nil
 }
 
+// body takes the body from the beginning of b.
+func (h *head) body(b []byte) (body []byte, n int, err error) {
+	if h.length < 0 {
+		return parseChunked(b)
+	}
+	if len(b) < h.length {
+		return nil, 0, errMore
+	}
+	return b[:h.length:h.length], h.length, nil
+}
+
 // parseChunked decodes a chunked body at the beginning of b, and says how many
 // bytes of b it takes.
 func parseChunked(b []byte) (body []byte, n int, err error) {
