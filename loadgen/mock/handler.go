@@ -28,15 +28,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.play(nil)
 		return
 	}
-	if !s.place(r) {
+	waited, ok := s.place(r)
+	if !ok {
 		return
 	}
-	admitted := time.Since(begin)
-	if admitted < time.Millisecond {
-		admitted = 0 // it did not wait, and the answer counts from its arrival
+	if waited { // the answer's times count from now on
+		p.begin = time.Now()
 	}
-	p.begin = begin.Add(admitted)
-	f := s.start(a, -admitted)
+	f := s.start(a, begin.Sub(p.begin))
 	left := true
 	defer func() { f.end(time.Since(p.begin), left) }() // also when the connection is broken on purpose
 	left = !p.play(f)
@@ -45,21 +44,22 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// place waits for a place in the batch; ok is false when the client left first.
-func (s *Server) place(r *http.Request) (ok bool) {
+// place waits for a place in the batch where there is none; ok is false when the
+// client left first.
+func (s *Server) place(r *http.Request) (waited, ok bool) {
 	granted := make(chan struct{})
 	t := s.enter(func() { close(granted) })
 	if t == nil {
-		return true
+		return false, true
 	}
 	select {
 	case <-granted:
-		return true
+		return true, true
 	case <-r.Context().Done():
 		if !s.giveUp(t) {
 			s.leave() // it got its place at the same moment
 		}
-		return false
+		return true, false
 	}
 }
 

@@ -226,3 +226,67 @@ func TestResponses(t *testing.T) {
 		}
 	})
 }
+
+// The times of a request that had to wait count from when it may run, but its
+// time to the first token includes the wait.
+func TestQueueInVirtualTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &mock.Server{TTFT: 50 * ms, ITL: 10 * ms, Tokens: 6, MaxConcurrency: 1, PrefillRate: 100, MetricsStyle: "vllm"}
+		network := mock.NewNetwork()
+		defer network.Serve(server)()
+		transport := &http.Transport{DialContext: network.Dial}
+		defer transport.CloseIdleConnections()
+		client := &http.Client{Transport: transport}
+		start := time.Now()
+		took := make(chan time.Duration)
+		for range 3 {
+			go func() {
+				response, err := client.Post("http://localhost/v1/completions", "application/json", strings.NewReader(`{"prompt":"a b c d e","stream":true}`))
+				if err == nil {
+					_, err = io.Copy(io.Discard, response.Body)
+					_ = response.Body.Close()
+				}
+				if err != nil {
+					t.Error(err)
+				}
+				took <- time.Since(start)
+			}()
+		}
+		for i := range time.Duration(3) {
+			if got, want := <-took, (i+1)*150*ms; got != want { // 50 ms, 5 words at 100/s, 5 gaps
+				t.Errorf("answer %d after %v, want %v", i+1, got, want)
+			}
+		}
+		synctest.Wait()
+		if v := server.Served(); v.Finished != 3 || v.OutputTokens != 18 || v.Late.Max() != 0 {
+			t.Errorf("served %d, %d tokens, late by %v", v.Finished, v.OutputTokens, v.Late.Max())
+		}
+	})
+}
+
+func TestJitterKeepsOrderAndSeed(t *testing.T) {
+	times := func(seed uint64) (at []time.Duration) {
+		synctest.Test(t, func(t *testing.T) {
+			server := &mock.Server{TTFT: 50 * ms, ITL: 10 * ms, Tokens: 50, Jitter: 30 * ms, Seed: seed}
+			_, _, at, _ = post(t, server, "/v1/completions", `{"stream":true}`)
+		})
+		return at[:50]
+	}
+	first, again, other := times(1), times(1), times(2)
+	if !cmp.Equal(first, again) || cmp.Equal(first, other) {
+		t.Error("the seed does not decide")
+	}
+	moved := 0
+	for i, at := range first {
+		nominal := 50*ms + time.Duration(i)*10*ms
+		if at < nominal-30*ms || i > 0 && at < first[i-1] {
+			t.Errorf("event %d at %v, due at %v", i, at, nominal)
+		}
+		if at != nominal {
+			moved++
+		}
+	}
+	if moved < 40 {
+		t.Errorf("only %d of 50 events moved", moved)
+	}
+}

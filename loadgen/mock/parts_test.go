@@ -56,7 +56,7 @@ func TestPrefixCache(t *testing.T) {
 		{"a longer one", prompt(64, "x"), 32},
 		{"another beginning", append([]string{"b"}, prompt(64, "x")...), 0},
 	} {
-		if got := c.add(tt.texts); got != tt.known {
+		if got := c.add(blockHashes(tt.texts)); got != tt.known {
 			t.Errorf("%s: %d words known, want %d", tt.name, got, tt.known)
 		}
 	}

@@ -14,34 +14,38 @@ const prefixBlocks = 1 << 20
 // matters to the prefix cache.
 var hashSeed = maphash.MakeSeed()
 
-// prefixCache remembers which prefixes of prompts have been seen, in blocks of
-// words. Each block's hash covers those before it.
-type prefixCache map[uint64]struct{}
-
-// add remembers a prompt, and returns how many of its first words were known.
-// Only whole blocks count.
-func (c *prefixCache) add(texts []string) (known int) {
-	if *c == nil || len(*c) >= prefixBlocks {
-		*c = prefixCache{}
-	}
+// blockHashes are the hashes of a prompt's whole blocks. Each covers the blocks
+// before it too.
+func blockHashes(texts []string) (hashes []uint64) {
 	var h maphash.Hash
 	h.SetSeed(hashSeed)
-	n, miss := 0, false
+	n := 0
 	for _, text := range texts {
 		for word := range words(text) {
 			_, _ = h.WriteString(word) // never fails
 			_ = h.WriteByte(0)
-			if n++; n%prefixBlock != 0 {
-				continue
-			}
-			if _, ok := (*c)[h.Sum64()]; !ok {
-				miss = true
-				(*c)[h.Sum64()] = struct{}{}
-			}
-			if !miss {
-				known = n
+			if n++; n%prefixBlock == 0 {
+				hashes = append(hashes, h.Sum64())
 			}
 		}
+	}
+	return hashes
+}
+
+// prefixCache remembers which prefixes of prompts have been seen.
+type prefixCache map[uint64]struct{}
+
+// add remembers a prompt by its blocks, and returns how many of its first words
+// were known.
+func (c *prefixCache) add(blocks []uint64) (known int) {
+	if *c == nil || len(*c) >= prefixBlocks {
+		*c = prefixCache{}
+	}
+	for i, hash := range blocks {
+		if _, ok := (*c)[hash]; ok && known == i*prefixBlock {
+			known += prefixBlock
+		}
+		(*c)[hash] = struct{}{}
 	}
 	return known
 }

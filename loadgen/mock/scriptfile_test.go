@@ -2,6 +2,7 @@ package mock
 
 import (
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -78,4 +79,20 @@ func FuzzParseScript(f *testing.F) {
 			at = s.Pieces[i].At
 		}
 	})
+}
+
+// The example in the documentation is a script.
+func TestDocumentedScript(t *testing.T) {
+	page, err := os.ReadFile("../../docs/mock.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, ok := strings.Cut(string(page), "```yaml\n")
+	text, _, ok2 := strings.Cut(rest, "```")
+	if !ok || !ok2 {
+		t.Fatal("no example in the page")
+	}
+	if s, err := ParseScript([]byte(text)); err != nil || len(s.Pieces) != 1+10+5 {
+		t.Errorf("%+v, %v", s, err)
+	}
 }

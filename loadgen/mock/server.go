@@ -115,8 +115,9 @@ func (s *Server) generation(r *Request) *answer {
 func (s *Server) regular(r *Request) *answer {
 	prompt, cached := r.Words(), 0
 	if s.PrefixCache {
+		blocks := blockHashes(r.texts) // outside of the lock, which others' tokens wait for
 		s.mu.Lock()
-		cached = s.cache.add(r.texts)
+		cached = s.cache.add(blocks)
 		s.mu.Unlock()
 	}
 	a := &answer{status: http.StatusOK, kind: eventStream, prompt: prompt, cached: cached}
