@@ -21,7 +21,7 @@ func newReport(s *iostreams.IO) *cobra.Command {
 		Long: `Show a run that bench --save kept. Every number is computed anew from its records.
 Several runs are the shards of one (bench --shard): they are put together as if one
 machine had sent them all.`,
-		Example: "  llmctl report runs/1\n  llmctl report runs/1 -o json\n  llmctl report runs/1 --format vegeta | vegeta report\n  llmctl report shard1 shard2 shard3",
+		Example: "  llmctl report runs/1\n  llmctl report runs/1 -o json\n  llmctl report runs/1 --format vegeta > results.json\n  llmctl report shard1 shard2 shard3",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if output.format == "vegeta" {

@@ -336,7 +336,7 @@ func TestMetricsPage(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := servermetrics.Parse(strings.NewReader(page))
+			got, err := servermetrics.Parse(strings.NewReader(page), "")
 			if err != nil {
 				t.Fatal(err)
 			}
