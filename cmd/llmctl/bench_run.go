@@ -59,10 +59,8 @@ func (b *bench) run(ctx context.Context) error {
 	if err := b.show(measured); err != nil {
 		return err
 	}
-	select {
-	case <-t.died():
+	if t.dead(measured) {
 		return t.child.failed()
-	default:
 	}
 	verdicts := []error{failed}
 	for i, report := range measured {

@@ -7,10 +7,13 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/llmctl/llmctl/internal/units"
 	"github.com/llmctl/llmctl/loadgen/client"
 	"github.com/llmctl/llmctl/profiles"
+	"github.com/llmctl/llmctl/reports"
+	"github.com/llmctl/llmctl/reports/record"
 )
 
 // target is a server that a bench can load.
@@ -29,6 +32,30 @@ func (t target) died() <-chan struct{} {
 		return nil
 	}
 	return t.child.gone
+}
+
+// reaping is how long the end of a child may take to be known after its
+// connections have broken.
+const reaping = time.Second
+
+// dead reports whether a target of our own has ended by itself. Where requests
+// could not reach it, its end may be known a moment later than theirs.
+func (t target) dead(measured []*reports.Report) bool {
+	if t.child == nil {
+		return false
+	}
+	wait := time.Duration(0)
+	for _, r := range measured {
+		if r.Requests.Failures[record.Connect]+r.Requests.Failures[record.Truncated] > 0 {
+			wait = reaping
+		}
+	}
+	select {
+	case <-t.died():
+		return true
+	case <-time.After(wait):
+		return false
+	}
 }
 
 // errInterrupted ends a bench that was stopped before anything was sent.
