@@ -182,8 +182,22 @@ func (b *bench) asked() string {
 	if w.Trace.File != "" {
 		return fmt.Sprintf("requests of %s, %s for %s", w.Trace.File, w.Arrival.Words(), length)
 	}
-	return fmt.Sprintf("%s, %s for %s; input %s, output %s tokens, prefix %s",
-		w.Name, w.Arrival.Words(), length, w.Input, w.Output, w.Prefix)
+	return fmt.Sprintf("%s, %s for %s; input %s, output %s tokens, prefix %s%s",
+		w.Name, w.Arrival.Words(), length, w.Input.Words(), w.Output.Words(), w.Prefix, sessionWords(w))
+}
+
+// sessionWords says what is not as single requests that are left to end would be.
+func sessionWords(w profiles.Workload) (words string) {
+	if w.Session.Turns.Kind != "" {
+		words += ", turns " + w.Session.Turns.Words()
+	}
+	if w.Session.Think.Kind != "" {
+		words += ", think " + w.Session.Think.String()
+	}
+	if w.Cancel.Fraction > 0 {
+		words += ", cancel " + w.Cancel.String()
+	}
+	return words
 }
 
 // facts adds to a run what the caller of the load generator knows about it.
