@@ -72,6 +72,14 @@ bench-micro: ## run the benchmarks beside the hot paths
 bench-size: ## measure a plan, and a search of 10,000 configurations (bar: 2 s on 2 cores)
 	$(GO) test -run '^$$' -bench 'Compute|Explore' -benchtime 3x ./sizing
 
+.PHONY: bench-peers
+bench-peers: ## install the load tools that bench-loadgen compares with: some gigabytes
+	scripts/install-peers bin/peers
+
+.PHONY: bench-loadgen
+bench-loadgen: build ## measure llmctl bench and its peers against the exact mock (after bench-peers; half an hour), and rewrite docs/loadgen-benchmark.md
+	$(GO) run ./cmd/benchload -llmctl bin/llmctl -peers bin/peers -write docs/loadgen-benchmark.md
+
 # The official OpenAI client, for the integration tier.
 bin/python/bin/python:
 	python3 -m venv bin/python

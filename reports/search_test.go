@@ -14,7 +14,7 @@ import (
 	"github.com/llmctl/llmctl/sizing"
 )
 
-func search(t *testing.T, model string, accelerators ...string) *sizing.Search {
+func searched(t *testing.T, model string, accelerators ...string) *sizing.Search {
 	t.Helper()
 	r := sizing.SearchRequest{Accelerators: accelerators}
 	r.Scenario.Model = model
@@ -29,10 +29,10 @@ func search(t *testing.T, model string, accelerators ...string) *sizing.Search {
 
 func TestWriteSearch(t *testing.T) {
 	for name, s := range map[string]*sizing.Search{
-		"search":          search(t, "qwen2.5-7b", "h100-sxm-80gb", "a100-sxm-80gb", "l4-24gb", "h800-80gb", "a10g-24gb", "rtx-pro-6000-96gb"),
-		"search_nothing":  search(t, "llama-3.1-405b", "t4-16gb"),
-		"search_pipeline": search(t, "deepseek-v3", "h100-sxm-80gb", "rtx-pro-6000-96gb"),
-		"search_experts":  search(t, "deepseek-v3", "h200-sxm-141gb", "a100-sxm-80gb", "mi300x-192gb"),
+		"search":          searched(t, "qwen2.5-7b", "h100-sxm-80gb", "a100-sxm-80gb", "l4-24gb", "h800-80gb", "a10g-24gb", "rtx-pro-6000-96gb"),
+		"search_nothing":  searched(t, "llama-3.1-405b", "t4-16gb"),
+		"search_pipeline": searched(t, "deepseek-v3", "h100-sxm-80gb", "rtx-pro-6000-96gb"),
+		"search_experts":  searched(t, "deepseek-v3", "h200-sxm-141gb", "a100-sxm-80gb", "mi300x-192gb"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got bytes.Buffer
@@ -52,7 +52,7 @@ func TestWriteSearch(t *testing.T) {
 // What a table is read for must be in it: each accelerator with a price that serves,
 // a mark on those that were never measured, and why the others do not serve.
 func TestSearchAnswersWhichIsCheapest(t *testing.T) {
-	s := search(t, "llama-3.1-8b", "mi300x-192gb", "b200-180gb", "h100-sxm-80gb", "l4-24gb", "t4-16gb")
+	s := searched(t, "llama-3.1-8b", "mi300x-192gb", "b200-180gb", "h100-sxm-80gb", "l4-24gb", "t4-16gb")
 	var got bytes.Buffer
 	if err := WriteSearch(&got, s); err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func TestShapesAreExplained(t *testing.T) {
 }
 
 func TestSearchForms(t *testing.T) {
-	s := search(t, "llama-3.1-8b", "h100-sxm-80gb", "a10g-24gb")
+	s := searched(t, "llama-3.1-8b", "h100-sxm-80gb", "a10g-24gb")
 	var text, markdown bytes.Buffer
 	if err := SearchTable(s).WriteCSV(&text); err != nil {
 		t.Fatal(err)

@@ -27,6 +27,7 @@ type benchFlags struct {
 
 	client    clientFlags
 	phases    phasesFlags
+	curve     curveFlags
 	telemetry telemetryFlags
 	prompts   promptsFlags
 	trace     traceFlags
@@ -71,12 +72,13 @@ go to disk as they complete.`,
 	}
 	f.scenario.add(cmd, "model", "accelerator", "workload", "isl", "osl", "prefix", "turns", "think", "trace", "trace-format", "trace-speed",
 		"rps", "concurrency", "users", "concurrency-ramp", "arrival", "cancel", "slo", "price", "experiment")
-	f.output.add(cmd)
+	f.output.add(cmd, "csv", "markdown")
 	f.addTarget(cmd)
 	f.addRun(cmd)
 	f.addResult(cmd)
 	f.client.add(cmd)
 	f.phases.add(cmd)
+	f.curve.add(cmd)
 	f.telemetry.add(cmd)
 	f.prompts.add(cmd)
 	f.trace.add(cmd)
@@ -135,6 +137,9 @@ func (f *benchFlags) resolve(cmd *cobra.Command, s *iostreams.IO) (*bench, error
 		func() error { return f.checkChoices(sc) },
 		func() error { return f.client.check(cmd) },
 		func() error { return f.phases.check(cmd) },
+		func() error { return f.curve.check(cmd, &f.duration) },
+		func() error { return f.curve.checkOutput(f.output.format) },
+		func() error { return f.curve.firstLoad(&sc) },
 		func() error { return f.telemetry.check(cmd) },
 		func() error { return f.prompts.check(cmd) },
 		func() error { return f.trace.check(cmd, sc.Workload) },
@@ -142,6 +147,7 @@ func (f *benchFlags) resolve(cmd *cobra.Command, s *iostreams.IO) (*bench, error
 		func() (err error) { b.headers, err = parseHeaders(f.headers); return err },
 		func() (err error) { b.maxFailures, err = parseShare("--max-failures", f.maxFailures); return err },
 		func() error { return checkAsserts(f.asserts) },
+		func() error { return f.curve.checkAsserts(f.asserts) },
 		func() error { return b.complete(sc, cmd) },
 	} {
 		if err := check(); err != nil {

@@ -45,6 +45,8 @@ type bench struct {
 	lengths     request.Lengths  // of prompts at the target
 	warnings    []record.Warning // found before the run
 	live        *livePage        // nil unless asked for
+
+	shared *view // of the curve that this run is a part of; nil for a run on its own
 }
 
 // bundled reports whether the target is the stack that bench starts itself.
@@ -182,12 +184,17 @@ func (b *bench) asked() string {
 	if w.Trace.File != "" {
 		return fmt.Sprintf("requests of %s, %s for %s", w.Trace.File, w.Arrival.Words(), length)
 	}
-	return fmt.Sprintf("%s, %s for %s; input %s, output %s tokens, prefix %s%s",
-		w.Name, w.Arrival.Words(), length, w.Input.Words(), w.Output.Words(), w.Prefix, sessionWords(w))
+	return fmt.Sprintf("%s, %s for %s; %s", w.Name, w.Arrival.Words(), length, b.lengthsText())
 }
 
-// sessionWords says what is not as single requests that are left to end would be.
-func sessionWords(w profiles.Workload) (words string) {
+// lengthsText says how long requests are, and what is not as single requests that
+// are left to end would be.
+func (b *bench) lengthsText() string {
+	w := b.scenario.Workload
+	if w.Trace.File != "" {
+		return "requests of " + w.Trace.File
+	}
+	words := fmt.Sprintf("input %s, output %s tokens, prefix %s", w.Input.Words(), w.Output.Words(), w.Prefix)
 	if w.Session.Turns.Kind != "" {
 		words += ", turns " + w.Session.Turns.Words()
 	}

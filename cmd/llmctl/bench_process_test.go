@@ -98,7 +98,7 @@ func TestRepeat(t *testing.T) {
 	server := &mock.Server{TTFT: time.Millisecond, Tokens: 2}
 	url := mockEndpoint(t, server)
 	args := []string{"bench", "--endpoint", url, "--isl", "8", "--osl", "2", "--concurrency", "1", "--requests", "3", "--warmup", "0s",
-		"--ui", "none", "--repeat", "2", "--assert", "n(ttft) == 4"}
+		"--ui", "none", "--calibrate", "off", "--repeat", "2", "--assert", "n(ttft) == 4"}
 	code, stdout, stderr := llmctl(t, nil, append(args, "-o", "json", "--save", dir)...)
 	if code != exitNotHeld {
 		t.Errorf("exit code %d; stderr:\n%s", code, stderr)

@@ -35,6 +35,9 @@ func (b *bench) run(ctx context.Context) error {
 	}
 	defer live.close(ctx, stop)
 	b.live = live
+	if b.flags.curve.wanted() {
+		return b.runCurve(ctx, stop)
+	}
 	keepers, err := b.newKeepers()
 	defer func() {
 		for _, k := range keepers {
@@ -44,17 +47,11 @@ func (b *bench) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t, closeTarget, err := b.target(ctx, stop)
+	t, closeTarget, err := b.prepared(ctx, stop)
 	if err != nil {
 		return err
 	}
 	defer closeTarget()
-	if err := b.preflight(t); err != nil {
-		return err
-	}
-	if err := b.calibrate(ctx, stop, t); err != nil {
-		return err
-	}
 	measured, failed := b.repeats(ctx, stop, t, keepers)
 	if len(measured) == 0 {
 		return failed
@@ -72,6 +69,23 @@ func (b *bench) run(ctx context.Context) error {
 		verdicts = append(verdicts, judge(report.Verdict(), keepers[i].failed))
 	}
 	return worst(verdicts)
+}
+
+// prepared finds or starts the target, and finds out what has to be known before
+// the first request is sent.
+func (b *bench) prepared(ctx context.Context, stop *stopper) (target, func(), error) {
+	t, closeTarget, err := b.target(ctx, stop)
+	if err != nil {
+		return t, nil, err
+	}
+	if err = b.preflight(t); err == nil {
+		err = b.calibrate(ctx, stop, t)
+	}
+	if err != nil {
+		closeTarget()
+		return t, nil, err
+	}
+	return t, closeTarget, nil
 }
 
 // warn tells of something that the report says too.

@@ -129,7 +129,7 @@ type runScenario struct {
 // concurrency that it held. That of an open loop is by Little's law the rate of
 // completions times the mean time of a request.
 func runRow(s *iostreams.IO, path string) (fit.Row, error) {
-	report, err := readRun(s, path)
+	report, err := readRun(s, []string{path})
 	if err != nil {
 		return fit.Row{}, err
 	}

@@ -143,7 +143,7 @@ func (k *keeper) save(run record.Run, report *reports.Report) error {
 	if err := dir.WriteRun(run, doc); err != nil {
 		return err
 	}
-	if !k.bench.flags.quiet {
+	if !k.bench.flags.quiet && k.bench.shared == nil {
 		fmt.Fprintf(k.bench.io.Err, "saved to %s; read it again with: llmctl report %[1]s\n", filepath.Clean(dir.Path()))
 	}
 	return nil

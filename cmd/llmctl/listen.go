@@ -20,12 +20,9 @@ type listener struct {
 
 // listen opens an address; what it answers is up to handler.
 func listen(addr string, handler http.Handler) (*listener, error) {
-	if _, err := net.ResolveTCPAddr("tcp", addr); err != nil || addr == "" {
-		return nil, usagef("%q is no address to listen on, expected one like 127.0.0.1:8000", addr)
-	}
-	l, err := net.Listen("tcp", addr)
+	l, err := openAddress(addr)
 	if err != nil {
-		return nil, fmt.Errorf("listening on %s: %w", addr, errors.Unwrap(err))
+		return nil, err
 	}
 	return &listener{l, &http.Server{
 		Handler: handler,
@@ -33,6 +30,18 @@ func listen(addr string, handler http.Handler) (*listener, error) {
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 	}}, nil
+}
+
+// openAddress listens on a TCP address.
+func openAddress(addr string) (net.Listener, error) {
+	if _, err := net.ResolveTCPAddr("tcp", addr); err != nil || addr == "" {
+		return nil, usagef("%q is no address to listen on, expected one like 127.0.0.1:8000", addr)
+	}
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("listening on %s: %w", addr, errors.Unwrap(err))
+	}
+	return l, nil
 }
 
 // url is the address in the form that a client on this machine can use.

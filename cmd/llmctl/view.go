@@ -37,6 +37,9 @@ func (b *bench) progress() string {
 
 // newView shows a run. Its title, if any, tells it from others of one bench.
 func (b *bench) newView(title string, stop *stopper) view {
+	if b.shared != nil {
+		return *b.shared
+	}
 	switch b.progress() {
 	case "tui":
 		return b.liveView(title, stop)

@@ -1,8 +1,9 @@
 package mock
 
 import (
-	"io"
+	"fmt"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -11,8 +12,14 @@ import (
 type Script struct {
 	Status int         // 0 is 200
 	Header http.Header // Content-Type is text/event-stream unless it is here
+	// Raw says that the pieces are the whole response, status line and framing
+	// included, so that the framing itself can be at fault.
+	Raw    bool
 	Pieces []Piece
 	End    End
+	Every  time.Duration // between repetitions, for Repeat
+
+	tokens int // of a regular answer: pieces before its finish_reason
 }
 
 // Piece is what one write sends.
@@ -24,11 +31,20 @@ type Piece struct {
 // End is how an answer ends after its last piece.
 type End int
 
+// The ends. All but Close leave the connection unusable for another request.
 const (
-	Close End = iota // the HTTP message ends as it should
-	Abort            // the connection breaks
-	Hang             // nothing more comes until the client leaves
+	Close  End = iota // the HTTP message ends as it should
+	Abort             // the connection ends inside the message, in an orderly way (FIN)
+	Hang              // nothing more comes until the client leaves
+	Reset             // the connection breaks (RST)
+	Drop              // the message ends as it should, and the connection right after, though nothing said so
+	Repeat            // the last piece comes again and again until the client leaves
 )
+
+var endNames = []string{"close", "abort", "hang", "reset", "drop", "repeat"}
+
+// String is the name of the end in a script file.
+func (e End) String() string { return endNames[e] }
 
 // Event is one server-sent event.
 func Event(data string) string { return "data: " + data + "\n\n" }
@@ -45,47 +61,74 @@ func Cut(pieces ...string) *Script {
 	return s
 }
 
-// play answers a request that arrived at the given time.
-func (s *Script) play(w http.ResponseWriter, r *http.Request, arrived time.Time) {
-	w.Header().Set("Content-Type", "text/event-stream")
-	for name, values := range s.Header {
-		w.Header()[name] = values
-	}
-	if s.Status != 0 {
-		w.WriteHeader(s.Status)
-	}
-	flusher := http.NewResponseController(w)
-	for _, piece := range s.Pieces {
-		if !wait(r, arrived.Add(piece.At)) {
-			return
+// apart cuts a piece into writes of n bytes, a gap of time between them so that
+// a reader that is awake sees each alone.
+func (p Piece) apart(n int, gap time.Duration) (pieces []Piece) {
+	for at := p.At; ; at += gap {
+		pieces = append(pieces, Piece{at, p.Data[:min(n, len(p.Data))]})
+		if p.Data = p.Data[min(n, len(p.Data)):]; p.Data == "" {
+			return pieces
 		}
-		if _, err := io.WriteString(w, piece.Data); err != nil {
-			return // the client left
-		}
-		if err := flusher.Flush(); err != nil {
-			return
-		}
-	}
-	switch s.End {
-	case Abort:
-		panic(http.ErrAbortHandler)
-	case Hang:
-		<-r.Context().Done()
 	}
 }
 
-// wait returns at the time given; ok is false when the client left first.
-func wait(r *http.Request, until time.Time) (ok bool) {
-	left := time.Until(until)
-	if left <= 0 {
-		return r.Context().Err() == nil
+// text is the whole of the pieces.
+func (s *Script) text() string {
+	var b strings.Builder
+	for _, p := range s.Pieces {
+		b.WriteString(p.Data)
 	}
-	timer := time.NewTimer(left)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-r.Context().Done():
-		return false
+	return b.String()
+}
+
+// each replaces the data of every piece.
+func (s *Script) each(change func(string) string) *Script {
+	for i := range s.Pieces {
+		s.Pieces[i].Data = change(s.Pieces[i].Data)
 	}
+	return s
+}
+
+// scripted plays a script as the pieces of an answer.
+type scripted struct {
+	*Script
+	last time.Duration
+}
+
+func (s *scripted) piece(i int) (piece, bool) {
+	n := len(s.Pieces)
+	if i < n {
+		s.last = max(s.last, s.Pieces[i].At)
+		return piece{at: s.Pieces[i].At, data: []byte(s.Pieces[i].Data)}, true
+	}
+	if s.End != Repeat || n == 0 {
+		return piece{}, false
+	}
+	return piece{at: s.last + time.Duration(i-n+1)*s.Every, data: []byte(s.Pieces[n-1].Data)}, true
+}
+
+// answer is the script as what goes back.
+func (s *Script) answer() *answer {
+	a := &answer{status: s.Status, header: s.Header, kind: eventStream, raw: s.Raw, body: &scripted{Script: s}, end: s.End}
+	if a.status == 0 {
+		a.status = http.StatusOK
+	}
+	if kind := s.Header.Get("Content-Type"); kind != "" {
+		a.kind = kind
+	}
+	return a
+}
+
+// check refuses what can not be played.
+func (s *Script) check() error {
+	if s.Status != 0 && (s.Status < 200 || s.Status > 599) {
+		return fmt.Errorf("status %d is outside 200 to 599", s.Status)
+	}
+	if s.End == Repeat && (s.Every <= 0 || len(s.Pieces) == 0) {
+		return fmt.Errorf("end repeat takes at least one piece and an interval above 0 (every: 10ms)")
+	}
+	if s.End != Repeat && s.Every != 0 {
+		return fmt.Errorf("every: %s has no effect without end: repeat", s.Every)
+	}
+	return nil
 }

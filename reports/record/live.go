@@ -30,6 +30,11 @@ type Live struct {
 	CompletedRPS     float64
 	OutputTokensPerS float64
 
+	// Curve is what the runs before this one of a sweep or a search showed, in
+	// order of their loads, and Load that of this one; empty otherwise.
+	Curve []LivePoint
+	Load  float64
+
 	TTFT, TPOT, Lag LivePercentiles // over the last LiveSpan
 	Failures        map[Failure]int
 	Server          *ServerSample // latest scrape, nil when there is none
@@ -39,4 +44,11 @@ type Live struct {
 type LivePercentiles struct {
 	N        int
 	P50, P99 time.Duration
+}
+
+// LivePoint is a finished run of a sweep or of a search.
+type LivePoint struct {
+	Load    float64 // requests per second, or in flight
+	Goodput float64 // requests per second that met the objective; NaN when unknown
+	Holds   bool    // the objective was met
 }

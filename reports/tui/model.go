@@ -41,6 +41,9 @@ func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
 	case liveMsg:
+		if msg.Elapsed < m.live.Elapsed {
+			m.charts = charts{} // the next run of a sweep
+		}
 		m.live = record.Live(msg)
 		m.charts.push(m.live)
 		return m, m.next

@@ -61,6 +61,22 @@ func closedLoop(i int) record.Live {
 	return l
 }
 
+// searching is the i-th snapshot of a run of a search for the limit.
+func searching(i int) record.Live {
+	l := snapshot(i)
+	l.Load = 6
+	l.Curve = []record.LivePoint{{Load: 1, Goodput: 1, Holds: true}, {Load: 2, Goodput: 2, Holds: true}, {Load: 4, Goodput: 3.9, Holds: true},
+		{Load: 5.66, Goodput: 5.5, Holds: true}, {Load: 8, Goodput: 1.2}}
+	return l
+}
+
+// started is a search whose first run has just begun.
+func started(i int) record.Live {
+	l := snapshot(i)
+	l.Load = 1
+	return l
+}
+
 func at(width, height, snapshots int, of func(int) record.Live) model {
 	var m tea.Model = newModel(func() tea.Msg { return nil }, func() {})
 	m, _ = m.Update(tea.WindowSizeMsg{Width: width, Height: height})
@@ -83,6 +99,9 @@ func TestFrames(t *testing.T) {
 		{"small-40x10", 40, 10, 60, snapshot},
 		{"closed-80x24", 80, 24, 60, closedLoop},
 		{"closed-120x40", 120, 40, 60, closedLoop},
+		{"searching-80x24", 80, 24, 60, searching},
+		{"searching-120x40", 120, 40, 60, searching},
+		{"searching-first-80x24", 80, 24, 1, started},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := ansi.Strip(at(tc.width, tc.height, tc.snapshots, tc.of).frame()) + "\n"
@@ -103,10 +122,19 @@ func TestFrames(t *testing.T) {
 	}
 }
 
+// TestNextRunOfASweep: the charts of a run do not go on in the next one.
+func TestNextRunOfASweep(t *testing.T) {
+	m := at(80, 24, 60, searching)
+	next, _ := m.Update(liveMsg(searching(1)))
+	if n := len(next.(model).charts.tokens.points); n != 1 {
+		t.Errorf("%d points after the first snapshot of the next run", n)
+	}
+}
+
 func TestFrameFitsAnyTerminal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		width, height := rapid.IntRange(1, 250).Draw(t, "width"), rapid.IntRange(1, 80).Draw(t, "height")
-		of := rapid.SampledFrom([]func(int) record.Live{snapshot, closedLoop}).Draw(t, "of")
+		of := rapid.SampledFrom([]func(int) record.Live{snapshot, closedLoop, searching}).Draw(t, "of")
 		lines := strings.Split(at(width, height, rapid.IntRange(0, 20).Draw(t, "snapshots"), of).frame(), "\n")
 		if len(lines) > height {
 			t.Fatalf("%d lines on a terminal of %d", len(lines), height)

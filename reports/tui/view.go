@@ -44,10 +44,10 @@ func (m model) header() []string {
 		gap = m.width - ansi.StringWidth(title) - ansi.StringWidth(state)
 	}
 	done := int(math.Round(share * float64(m.width)))
-	return []string{
+	return append([]string{
 		title + strings.Repeat(" ", max(gap, 1)) + state,
 		doneStyle.Render(strings.Repeat("━", done)) + faintStyle.Render(strings.Repeat("─", max(m.width-done, 0))),
-	}
+	}, m.curve()...)
 }
 
 // footer is the counts, the errors, the client's own lateness, and the keys.
