@@ -184,6 +184,14 @@ func (d Distribution) String() string {
 	return string(d.Kind) + ":" + strings.Join(parts, ",")
 }
 
+// Words is String, but for a long list of values, of which it says how many.
+func (d Distribution) Words() string {
+	if s := d.Samples; s != nil && s.File == "" && len(s.Values) > 8 {
+		return fmt.Sprintf("%s of %s values", Empirical, units.Count(int64(len(s.Values))))
+	}
+	return d.String()
+}
+
 // parsePairs reads name=number pairs between commas.
 func parsePairs(s string) (map[string]float64, error) {
 	pairs := map[string]float64{}

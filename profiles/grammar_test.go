@@ -237,6 +237,10 @@ func TestDiscreteDistributions(t *testing.T) {
 			t.Errorf("quantile %v is %v, want %v", p, got, want)
 		}
 	}
+	long := Distribution{Kind: Empirical, Samples: &Samples{Values: make([]float64, 1200)}}
+	if e.Words() != "empirical:1,2,2,9" || long.Words() != "empirical of 1,200 values" {
+		t.Errorf("%q, %q", e.Words(), long.Words())
+	}
 	if e.Average() != 3.5 || e.Below(2) != 0.75 || e.Below(0.5) != 0 || e.Largest() != 9 {
 		t.Errorf("%v %v", e.Average(), e.Below(2))
 	}

@@ -286,13 +286,13 @@ func (s *situation) resolveWorkload(r Request) error {
 			w.Prefix = chat.Prefix
 			s.assume("shared prefix", w.Prefix.String(), "--prefix")
 		}
-		s.assume("input tokens", w.Input.String(), "--isl")
+		s.assume("input tokens", w.Input.Words(), "--isl")
 	} else if w.Name == "custom" && w.Prefix == (profiles.Prefix{}) {
 		s.assume("shared prefix", w.Prefix.String(), "--prefix")
 	}
 	if w.Output.Kind == "" && w.Trace == (profiles.Trace{}) {
 		w.Output = chat.Output
-		s.assume("output tokens", w.Output.String(), "--osl")
+		s.assume("output tokens", w.Output.Words(), "--osl")
 	}
 	if w.Arrival.RatePerS == 0 && w.Arrival.Concurrency == 0 {
 		load := "one replica at target utilization"

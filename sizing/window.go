@@ -56,7 +56,7 @@ func (s *situation) checkWindow(w profiles.Workload) error {
 			s.model.Name, plural(n, "token"), units.Number(input+output), share*100)
 	}
 	return fmt.Errorf("--isl %s and --osl %s are more than the window of %s, %s: %s tokens on average, and %.0f%% of the requests are longer",
-		w.Input, w.Output, s.model.Name, plural(n, "token"), units.Number(input+output), share*100)
+		w.Input.Words(), w.Output.Words(), s.model.Name, plural(n, "token"), units.Number(input+output), share*100)
 }
 
 // warnOfWindow says what part of the workload is cut to the window.

@@ -187,13 +187,24 @@ func (b *bench) asked() string {
 	return fmt.Sprintf("%s, %s for %s; %s", w.Name, w.Arrival.Words(), length, b.lengthsText())
 }
 
-// lengthsText says how long requests are.
+// lengthsText says how long requests are, and what is not as single requests that
+// are left to end would be.
 func (b *bench) lengthsText() string {
 	w := b.scenario.Workload
 	if w.Trace.File != "" {
 		return "requests of " + w.Trace.File
 	}
-	return fmt.Sprintf("input %s, output %s tokens, prefix %s", w.Input, w.Output, w.Prefix)
+	words := fmt.Sprintf("input %s, output %s tokens, prefix %s", w.Input.Words(), w.Output.Words(), w.Prefix)
+	if w.Session.Turns.Kind != "" {
+		words += ", turns " + w.Session.Turns.Words()
+	}
+	if w.Session.Think.Kind != "" {
+		words += ", think " + w.Session.Think.String()
+	}
+	if w.Cancel.Fraction > 0 {
+		words += ", cancel " + w.Cancel.String()
+	}
+	return words
 }
 
 // facts adds to a run what the caller of the load generator knows about it.
