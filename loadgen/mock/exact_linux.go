@@ -119,8 +119,12 @@ func (l *loop) run() error {
 			}
 			now = l.fire(l.due[0])
 		}
-		if err := l.sleep(); err != nil {
+		ready, err := l.sleep()
+		if err != nil {
 			return fmt.Errorf("waiting for the next write: %w", err)
+		}
+		if !ready {
+			continue
 		}
 		n, err := unix.EpollWait(l.epoll, events, 0)
 		if err != nil && err != unix.EINTR {
@@ -133,22 +137,23 @@ func (l *loop) run() error {
 	return nil
 }
 
-// sleep waits until the next write is due or something comes in.
-func (l *loop) sleep() error {
+// sleep waits until the next write is due or something comes in. ready is false
+// when surely nothing came in.
+func (l *loop) sleep() (ready bool, err error) {
 	var timeout *unix.Timespec
 	if len(l.due) > 0 {
 		left := l.due[0].dueAt - l.now()
 		if left <= 0 {
-			return nil
+			return true, nil
 		}
 		spec := unix.NsecToTimespec(int64(left))
 		timeout = &spec
 	}
-	_, err := unix.Ppoll([]unix.PollFd{{Fd: int32(l.epoll), Events: unix.POLLIN}}, timeout, nil)
+	n, err := unix.Ppoll([]unix.PollFd{{Fd: int32(l.epoll), Events: unix.POLLIN}}, timeout, nil)
 	if err == unix.EINTR {
-		return nil
+		return true, nil
 	}
-	return err
+	return n > 0, err
 }
 
 func (l *loop) handle(fd int, events uint32) {
