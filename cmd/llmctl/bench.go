@@ -149,6 +149,7 @@ func (f *benchFlags) resolve(cmd *cobra.Command, s *iostreams.IO) (*bench, error
 		func() error { return checkAsserts(f.asserts) },
 		func() error { return f.curve.checkAsserts(f.asserts) },
 		func() error { return b.complete(sc, cmd) },
+		func() error { return f.curve.checkLimits(b.scenario.Workload.Arrival, f.duration, f.seed) },
 	} {
 		if err := check(); err != nil {
 			return nil, err

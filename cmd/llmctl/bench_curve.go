@@ -26,8 +26,8 @@ type curveFlags struct {
 	resume        bool
 
 	sweep     search.Sweep
-	max       float64 // 0: the default of the axis
 	tolerance float64
+	limits    search.Options // of a search
 }
 
 func (f *curveFlags) add(cmd *cobra.Command) {
@@ -163,6 +163,14 @@ func setLoad(a *profiles.Arrival, load float64) {
 		return
 	}
 	a.RatePerS = load
+}
+
+// checkLimits finds out where the search may go.
+func (f *curveFlags) checkLimits(a profiles.Arrival, duration time.Duration, seed uint64) (err error) {
+	if f.find {
+		f.limits, err = f.options(a, duration, seed)
+	}
+	return err
 }
 
 // options are those of the search, from the load of the scenario on.

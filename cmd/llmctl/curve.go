@@ -26,11 +26,10 @@ const maxCurveFile = 64 << 20
 
 // curveRun is a sweep or a search in progress.
 type curveRun struct {
-	bench  *bench
-	curve  *reports.Curve
-	limits search.Options // of a search
-	view   view
-	seen   int // folders that are taken
+	bench *bench
+	curve *reports.Curve
+	view  view
+	seen  int // folders that are taken
 }
 
 // runCurve measures at one load after another, keeps each run and the curve so
@@ -73,12 +72,6 @@ func (b *bench) newCurve(t target) (*curveRun, error) {
 		return nil, err
 	}
 	arrival := b.scenario.Workload.Arrival
-	if f.find {
-		var err error
-		if c.limits, err = f.options(arrival, b.flags.duration, b.flags.seed); err != nil {
-			return nil, usage(err)
-		}
-	}
 	c.curve = &reports.Curve{
 		Schema: reports.CurveSchema, Kind: reports.SweepCurve, ID: b.id, Axis: f.axis(arrival), Asked: b.askedCurve(),
 		Defaults: b.defaults, Scenario: run.Scenario, Target: run.Target, Environment: environment(run.Environment.Start), Warnings: []record.Warning{},
@@ -201,7 +194,7 @@ func (c *curveRun) measure(ctx context.Context, stop *stopper, t target) error {
 func (c *curveRun) next() search.Step {
 	f := &c.bench.flags.curve
 	if f.find {
-		return search.Next(c.curve.SearchPoints(), c.limits)
+		return search.Next(c.curve.SearchPoints(), f.limits)
 	}
 	repeats := c.bench.flags.phases.repeat
 	for _, load := range f.sweep.Loads {
