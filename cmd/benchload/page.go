@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -168,8 +169,8 @@ of %d runs; tools take turns within a run.
 				if c.means {
 					mark = "*"
 				}
-				fmt.Fprintf(&b, "| %d | %s | %.2f | %.2f | %.2f%s | %.2f%s | %.2f%s | %.2f | %.1f | %d | %.2g |\n", n, name,
-					c.ttftP50*1e3, c.ttftP99*1e3, c.gapP50*1e3, mark, c.gapP99*1e3, mark, c.sd*1e3, mark, c.spread*1e3, c.cpu.Seconds(), c.rss>>20, c.mockP99*1e3)
+				fmt.Fprintf(&b, "| %d | %s | %.2f | %.2f | %.2f%s | %.2f%s | %.2f%s | %.2f | %.1f | %d | %s |\n", n, name,
+					c.ttftP50*1e3, c.ttftP99*1e3, c.gapP50*1e3, mark, c.gapP99*1e3, mark, c.sd*1e3, mark, c.spread*1e3, c.cpu.Seconds(), c.rss>>20, bound(c.mockP99))
 			}
 		}
 	}
@@ -183,7 +184,7 @@ of %d runs; tools take turns within a run.
 // scheduling says how the mock ran.
 func scheduling() string {
 	if realTime() {
-		return "The\nmock has real-time priority (`--realtime`), so that a tool which fills both cores does\nnot make it late; the last column says by how much it was."
+		return "The\nmock has real-time priority (`--realtime`), so that a tool which fills both cores\ntakes little of its time; the last column says how late it was all the same."
 	}
 	return "The\nmock competes with the tool for the cores; the last column says how late it was."
 }
@@ -240,6 +241,17 @@ func (r *results) verdict(b *strings.Builder, cells map[string]map[int]cell) {
 	}
 }
 
+// bound is an upper bound in milliseconds, of which the largest bucket has none.
+func bound(seconds float64) string {
+	switch {
+	case math.IsNaN(seconds):
+		return "unknown"
+	case math.IsInf(seconds, 1):
+		return "none: over 100"
+	}
+	return strconv.FormatFloat(seconds*1e3, 'f', -1, 64)
+}
+
 // manyStreams is the table that nobody else is in.
 func (r *results) manyStreams(b *strings.Builder) {
 	if len(r.many) == 0 {
@@ -251,8 +263,8 @@ func (r *results) manyStreams(b *strings.Builder) {
 			fmt.Fprintf(b, "| %d | %s |\n", m.load.streams, oneCell(m.err))
 			continue
 		}
-		fmt.Fprintf(b, "| %d | %.2f | %.2f | %.2f | %.2f | %.1f | %.2g |\n", m.load.streams, m.ttftP50*1e3, m.ttftP99*1e3, m.gapP50*1e3, m.gapP99*1e3,
-			float64(m.rss)/1024/float64(m.load.streams), m.mockP99*1e3)
+		fmt.Fprintf(b, "| %d | %.2f | %.2f | %.2f | %.2f | %.1f | %s |\n", m.load.streams, m.ttftP50*1e3, m.ttftP99*1e3, m.gapP50*1e3, m.gapP99*1e3,
+			float64(m.rss)/1024/float64(m.load.streams), bound(m.mockP99))
 	}
 }
 
