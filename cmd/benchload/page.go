@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -168,8 +169,8 @@ of %d runs; tools take turns within a run.
 				if c.means {
 					mark = "*"
 				}
-				fmt.Fprintf(&b, "| %d | %s | %.2f | %.2f | %.2f%s | %.2f%s | %.2f%s | %.2f | %.1f | %d | %.2g |\n", n, name,
-					c.ttftP50*1e3, c.ttftP99*1e3, c.gapP50*1e3, mark, c.gapP99*1e3, mark, c.sd*1e3, mark, c.spread*1e3, c.cpu.Seconds(), c.rss>>20, c.mockP99*1e3)
+				fmt.Fprintf(&b, "| %d | %s | %.2f | %.2f | %.2f%s | %.2f%s | %.2f%s | %.2f | %.1f | %d | %s |\n", n, name,
+					c.ttftP50*1e3, c.ttftP99*1e3, c.gapP50*1e3, mark, c.gapP99*1e3, mark, c.sd*1e3, mark, c.spread*1e3, c.cpu.Seconds(), c.rss>>20, bound(c.mockP99))
 			}
 		}
 	}
@@ -180,10 +181,21 @@ of %d runs; tools take turns within a run.
 	return b.String()
 }
 
+// keepsMeans reports whether a tool keeps no times of events, so that its stalls
+// can not be seen.
+func keepsMeans(levels map[int]cell) bool {
+	for _, c := range levels {
+		if c.means {
+			return true
+		}
+	}
+	return false
+}
+
 // scheduling says how the mock ran.
 func scheduling() string {
 	if realTime() {
-		return "The\nmock has real-time priority (`--realtime`), so that a tool which fills both cores does\nnot make it late; the last column says by how much it was."
+		return "The\nmock has real-time priority (`--realtime`), so that a tool which fills both cores\ntakes little of its time; the last column says how late it was all the same."
 	}
 	return "The\nmock competes with the tool for the cores; the last column says how late it was."
 }
@@ -222,22 +234,36 @@ func (r *results) verdict(b *strings.Builder, cells map[string]map[int]cell) {
 		if _, ok := cells[name]; !ok {
 			continue
 		}
+		if keepsMeans(cells[name]) {
+			fmt.Fprintf(b, "| %s | keeps no times of events | |\n", name)
+			continue
+		}
 		c, ok := r.cleanest(cells[name], floor)
 		if !ok {
 			fmt.Fprintf(b, "| %s | none | |\n", name)
 			continue
 		}
 		fmt.Fprintf(b, "| %s | %d | %.0f |\n", name, c.load.streams, c.eventsPerS)
-		switch {
-		case name == "llmctl":
+		if name == "llmctl" {
 			ours = c.eventsPerS
-		case !c.means:
+		} else {
 			best = max(best, c.eventsPerS)
 		}
 	}
 	if ours > 0 && best > 0 {
 		fmt.Fprintf(b, "\nllmctl's is %.1f times that of the best peer that keeps times of events.\n", ours/best)
 	}
+}
+
+// bound is an upper bound in milliseconds, of which the largest bucket has none.
+func bound(seconds float64) string {
+	switch {
+	case math.IsNaN(seconds):
+		return "unknown"
+	case math.IsInf(seconds, 1):
+		return "none: over 100"
+	}
+	return strconv.FormatFloat(seconds*1e3, 'f', -1, 64)
 }
 
 // manyStreams is the table that nobody else is in.
@@ -251,8 +277,8 @@ func (r *results) manyStreams(b *strings.Builder) {
 			fmt.Fprintf(b, "| %d | %s |\n", m.load.streams, oneCell(m.err))
 			continue
 		}
-		fmt.Fprintf(b, "| %d | %.2f | %.2f | %.2f | %.2f | %.1f | %.2g |\n", m.load.streams, m.ttftP50*1e3, m.ttftP99*1e3, m.gapP50*1e3, m.gapP99*1e3,
-			float64(m.rss)/1024/float64(m.load.streams), m.mockP99*1e3)
+		fmt.Fprintf(b, "| %d | %.2f | %.2f | %.2f | %.2f | %.1f | %s |\n", m.load.streams, m.ttftP50*1e3, m.ttftP99*1e3, m.gapP50*1e3, m.gapP99*1e3,
+			float64(m.rss)/1024/float64(m.load.streams), bound(m.mockP99))
 	}
 }
 
