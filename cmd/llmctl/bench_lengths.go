@@ -60,7 +60,11 @@ func (b *bench) calibrate(ctx context.Context, stop *stopper, t target) error {
 }
 
 func firstSessions(stream *workload.Stream) []workload.Session {
-	sessions := make([]workload.Session, sampled)
+	n := int64(sampled)
+	if all, finite := stream.Len(); finite {
+		n = min(n, all)
+	}
+	sessions := make([]workload.Session, n)
 	for i := range sessions {
 		sessions[i] = stream.Session(int64(i))
 	}
