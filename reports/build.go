@@ -60,9 +60,7 @@ func (c *collector) rates(r *Report) {
 	start, end := inSeconds(steady.start), inSeconds(steady.end)
 	r.Window.SteadyStartS, r.Window.SteadyEndS = &start, &end
 	length = inSeconds(steady.end - steady.start)
-	if steady.completed > 0 && steady.end > steady.firstEnd {
-		r.Rates.SteadyCompletedRPS = ratio(steady.completed, inSeconds(steady.end-steady.firstEnd))
-	}
+	r.Rates.SteadyCompletedRPS = steady.completedRPS(c.firstSent + c.shortest)
 	r.Rates.SteadyOutputTokensPerS = ratio(steady.output, length)
 }
 

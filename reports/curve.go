@@ -62,20 +62,24 @@ type CurvePoint struct {
 	GoodputRPS       *float64    `json:"goodput_rps,omitempty"`
 	USDPer1MOutput   *float64    `json:"usd_per_1m_output_tokens,omitempty"`
 	// Trusted is false when the run says little about the target; Verdict says why.
-	Trusted       bool   `json:"trusted"`
-	ClientLimited bool   `json:"client_limited,omitempty"`
-	Verdict       string `json:"verdict"`
+	Trusted       bool `json:"trusted"`
+	ClientLimited bool `json:"client_limited,omitempty"`
+	// NotReached means that much less was due than the load says: sessions had not
+	// all begun.
+	NotReached bool   `json:"not_reached,omitempty"`
+	Verdict    string `json:"verdict"`
 }
 
 // CurveLimit is the largest load that meets the objective.
 type CurveLimit struct {
-	Load          float64  `json:"load"`
-	Low           float64  `json:"low"` // 95 % interval
-	High          float64  `json:"high"`
-	Holds         float64  `json:"holds"`            // the largest load tried that met it
-	Misses        *float64 `json:"misses,omitempty"` // the smallest above that did not
-	AtLeast       bool     `json:"at_least,omitempty"`
-	ClientLimited bool     `json:"client_limited,omitempty"`
+	Load       float64  `json:"load"`
+	Low        float64  `json:"low"` // 95 % interval
+	High       float64  `json:"high"`
+	Holds      float64  `json:"holds"`             // the largest load tried that met it
+	Misses     *float64 `json:"misses,omitempty"`  // the smallest above that did not
+	Bracket    bool     `json:"bracket,omitempty"` // low and high are holds and misses
+	AtLeast    bool     `json:"at_least,omitempty"`
+	NotOffered bool     `json:"not_offered,omitempty"` // misses could not be offered: the limit lies above
 }
 
 // NewCurvePoint sums a run up for a curve.
@@ -105,14 +109,23 @@ func NewCurvePoint(load float64, run string, r *Report) CurvePoint {
 			}
 		}
 	}
-	p.Holds = !p.ClientLimited && p.Attainment != nil && *p.Attainment >= p.TargetShare
+	for _, w := range r.Warnings {
+		if w.Code == RateNotReached {
+			p.NotReached, p.Trusted, p.Verdict = true, false, "load not reached"
+		}
+	}
+	p.Holds = !p.ClientLimited && !p.NotReached && p.Attainment != nil && *p.Attainment >= p.TargetShare
 	return p
 }
 
+// RateNotReached is the code of the warning that much less was due than was asked
+// for.
+const RateNotReached = "rate_not_reached"
+
 // SearchPoint is the point as a search for the limit sees it. A run of which no
-// request counted met nothing.
+// request counted says nothing of the target.
 func (p CurvePoint) SearchPoint() search.Point {
-	out := search.Point{Load: p.Load, Target: p.TargetShare, Counted: p.Counted, ClientLimited: p.ClientLimited}
+	out := search.Point{Load: p.Load, Target: p.TargetShare, Counted: p.Counted, NotOffered: p.ClientLimited || p.NotReached || p.Attainment == nil}
 	if p.Attainment != nil {
 		out.Attainment = *p.Attainment
 	}
@@ -142,7 +155,7 @@ func (c *Curve) Add(p CurvePoint, seed uint64) {
 	c.Limit = nil
 	if limit, ok := search.Find(c.SearchPoints(), seed); ok {
 		c.Limit = &CurveLimit{Load: rounded(limit.Load), Low: rounded(limit.Low), High: rounded(limit.High), Holds: limit.Holds,
-			AtLeast: limit.AtLeast, ClientLimited: limit.ClientLimited}
+			Bracket: limit.Bracket, AtLeast: limit.AtLeast, NotOffered: limit.NotOffered}
 		if limit.Misses > 0 {
 			c.Limit.Misses = &limit.Misses
 		}
@@ -241,8 +254,8 @@ func (p CurvePoint) Live() record.LivePoint {
 func (c *Curve) Doubt() string {
 	for _, p := range c.Points {
 		if p.Trusted {
-			if c.Limit != nil && c.Limit.ClientLimited {
-				return "client-limited: " + c.limitText()
+			if c.Limit != nil && c.Limit.NotOffered {
+				return "the limit was not reached: " + c.limitText()
 			}
 			return ""
 		}

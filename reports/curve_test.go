@@ -81,7 +81,7 @@ func TestCurveText(t *testing.T) {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(b.String()) {
-			if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 100 {
+			if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 80 {
 				t.Errorf("%s: %d columns: %s", name, n, line)
 			}
 		}
@@ -132,7 +132,7 @@ func TestWorstObjective(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	r.Client.Limited = true
-	if p = NewCurvePoint(3, "", r); p.Holds || !p.SearchPoint().ClientLimited {
+	if p = NewCurvePoint(3, "", r); p.Holds || !p.SearchPoint().NotOffered {
 		t.Errorf("%+v", p)
 	}
 }

@@ -12,8 +12,9 @@ import (
 	"github.com/llmctl/llmctl/reports/stats"
 )
 
-// curveBar is the width of the bars of goodput beside the rows.
-const curveBar = 16
+// curveBar is the width of the bars of goodput beside the rows; with the remarks
+// beside them, rows are 80 columns wide at most.
+const curveBar = 7
 
 // WriteCurveText writes a curve for a person: a row per run with a bar of its
 // goodput, the knee, and the limit.
@@ -52,7 +53,11 @@ func (c *Curve) unit() string {
 func (c *Curve) LoadText(load float64) string { return units.Number(load) + " " + c.unit() }
 
 func (p *page) curveTable(c *Curve) Table {
-	t := Table{Header: []string{c.unit(), "done/s", "ttft p99", "tpot p99", "tok/s", "attained", "goodput", ""},
+	load := c.unit()
+	if c.Axis == search.Concurrency {
+		load = "at once" // the table is as wide as a terminal
+	}
+	t := Table{Header: []string{load, "done/s", "ttft p99", "tpot p99", "tok/s", "attained", "goodput", ""},
 		Right: []bool{true, true, true, true, true, true, true}}
 	highest := 0.0
 	for _, point := range c.Points {
@@ -64,7 +69,7 @@ func (p *page) curveTable(c *Curve) Table {
 		t.Rows = append(t.Rows, []string{
 			units.Number(point.Load), optionalNumber(point.CompletedRPS), p99Cell(point.TTFT), p99Cell(point.TPOT),
 			optionalNumber(point.OutputTokensPerS), p.attained(point), optionalNumber(point.GoodputRPS),
-			p.bar(point.GoodputRPS, highest) + c.remark(point),
+			p.bar(point, highest) + c.remark(point),
 		})
 	}
 	return t
@@ -78,12 +83,13 @@ func (p *page) attained(point CurvePoint) string {
 	return percent(*point.Attainment) + " " + p.mark(&point.Holds)
 }
 
-// bar draws v on a scale to highest, in eighths of a column.
-func (p *page) bar(v *float64, highest float64) string {
-	if v == nil || highest <= 0 {
+// bar draws the goodput on a scale to highest, in eighths of a column. A run that
+// is not to be believed has a word in its place.
+func (p *page) bar(point CurvePoint, highest float64) string {
+	if point.GoodputRPS == nil || highest <= 0 || !point.Trusted {
 		return ""
 	}
-	eighths := int(math.Round(*v / highest * curveBar * 8))
+	eighths := int(math.Round(*point.GoodputRPS / highest * curveBar * 8))
 	bar := strings.Repeat("█", eighths/8)
 	if rest := eighths % 8; rest > 0 {
 		bar += string([]rune(" ▏▎▍▌▋▊▉")[rest])
@@ -95,19 +101,19 @@ func (p *page) bar(v *float64, highest float64) string {
 func (c *Curve) remark(point CurvePoint) string {
 	switch {
 	case point.ClientLimited:
-		return " client-limited"
+		return "client-limited"
 	case !point.Trusted:
-		return " " + point.Verdict
+		return point.Verdict
 	}
-	var names []string
-	if c.Kind == LimitCurve && c.Limit != nil && point.Load == c.Limit.Holds {
-		names = append(names, "limit")
-	}
-	if c.Knee != nil && point.Load == *c.Knee {
-		names = append(names, "knee")
-	}
-	if len(names) > 0 {
-		return " ◂ " + strings.Join(names, ", ")
+	limit := c.Kind == LimitCurve && c.Limit != nil && point.Load == c.Limit.Holds
+	knee := c.Knee != nil && point.Load == *c.Knee
+	switch {
+	case limit && knee:
+		return " ◂ both"
+	case limit:
+		return " ◂ limit"
+	case knee:
+		return " ◂ knee"
 	}
 	return ""
 }
@@ -131,19 +137,34 @@ func p99Cell(d *stats.Dist) string {
 func (c *Curve) limitText() string {
 	l := c.Limit
 	if l == nil {
-		if len(c.Points) == 0 {
-			return "unknown: nothing was run"
+		for _, p := range c.Points {
+			if !p.SearchPoint().NotOffered {
+				return fmt.Sprintf("none: the objective was missed at every load, the smallest was %s %s", units.Number(p.Load), c.unit())
+			}
 		}
-		return fmt.Sprintf("none: the objective was missed at every load, the smallest was %s %s", units.Number(c.Points[0].Load), c.unit())
+		return "unknown: nothing was measured"
 	}
 	switch {
 	case l.AtLeast:
 		return fmt.Sprintf("at least %s %s: the objective was met at every load", units.Number(l.Load), c.unit())
-	case l.ClientLimited:
-		return fmt.Sprintf("at least %s %s: at %s the client, not the target, was the limit", units.Number(l.Holds), c.unit(), units.Number(*l.Misses))
+	case l.NotOffered:
+		return fmt.Sprintf("at least %s %s: %s could not be offered (%s)", units.Number(l.Holds), c.unit(), units.Number(*l.Misses), c.verdictAt(*l.Misses))
+	case l.Bracket:
+		return fmt.Sprintf("between %s and %s %s: %s met the objective, %s missed it, one of them measured only once",
+			units.Number(l.Low), units.Number(l.High), c.unit(), units.Number(l.Holds), units.Number(*l.Misses))
 	}
 	return fmt.Sprintf("%s %s (95 %% interval %s to %s); %s met the objective, %s missed it",
 		units.Number(l.Load), c.unit(), units.Number(l.Low), units.Number(l.High), units.Number(l.Holds), units.Number(*l.Misses))
+}
+
+// verdictAt is what came of the last run at a load.
+func (c *Curve) verdictAt(load float64) (verdict string) {
+	for _, p := range c.Points {
+		if p.Load == load {
+			verdict = p.Verdict
+		}
+	}
+	return verdict
 }
 
 func (c *Curve) kneeText() string {
@@ -200,5 +221,5 @@ func CurveLine(c *Curve, p CurvePoint) string {
 	if p.Attainment != nil {
 		attained = percent(*p.Attainment) + " attained, target " + percent(p.TargetShare)
 	}
-	return fmt.Sprintf("%s %s: %s, goodput %s/s, ttft p99 %s%s", units.Number(p.Load), c.unit(), attained, optionalNumber(p.GoodputRPS), p99Cell(p.TTFT), c.remark(p))
+	return fmt.Sprintf("%s %s: %s, goodput %s/s, ttft p99 %s%s", units.Number(p.Load), c.unit(), attained, optionalNumber(p.GoodputRPS), p99Cell(p.TTFT), strings.TrimRight(" "+strings.TrimSpace(c.remark(p)), " "))
 }

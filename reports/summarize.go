@@ -47,6 +47,9 @@ type collector struct {
 	atOnce                 int // ok requests with a TPOT whose output all arrived at one time
 	laterTurns             bool
 
+	// A first end of a request is possible from firstSent + shortest on.
+	firstSent, shortest time.Duration
+
 	// Sums over what happened inside the window, whoever it belongs to.
 	sentInside, completedInside int
 	outputInside, promptInside  float64
@@ -81,9 +84,10 @@ func (c counter) value() *int {
 
 func newCollector(run record.Run) *collector {
 	c := &collector{
-		run:      run,
-		judge:    newJudge(run.SLO),
-		timeline: newTimeline(),
+		run:       run,
+		judge:     newJudge(run.SLO),
+		timeline:  newTimeline(),
+		firstSent: math.MaxInt64 / 2, shortest: math.MaxInt64 / 2,
 		sources:  map[record.TokensSource]int{},
 		details:  failureTexts{},
 		requests: Requests{Failures: map[record.Failure]int{}, MaxFailures: run.MaxFailures},
@@ -138,6 +142,7 @@ func (c *collector) traffic(r *record.Record) {
 	if !wasSent {
 		return
 	}
+	c.firstSent = min(c.firstSent, sent)
 	if c.inside(sent) {
 		c.sentInside++
 	}
@@ -151,6 +156,7 @@ func (c *collector) traffic(r *record.Record) {
 	if end, ok := r.End().Since(); ok {
 		c.timeline.inFlight(sent, end)
 		if r.Outcome == record.OK {
+			c.shortest = min(c.shortest, end-sent)
 			c.timeline.complete(end)
 			if c.inside(end) {
 				c.completedInside++

@@ -355,6 +355,30 @@ func TestSteadyRateOfShortRuns(t *testing.T) {
 	}
 }
 
+// TestSteadyRateOfStall: a server that stops for half of the steady part is not
+// faster for it. Two requests are always in flight, those of the first 2 s end late.
+func TestSteadyRateOfStall(t *testing.T) {
+	records := []*record.Record{request(0, 10*ms, 10*ms, 2)} // it could have ended early: one did
+	for i := range 20 {
+		at, lasts := time.Duration(i)*100*ms, 2*time.Second
+		if i >= 10 {
+			at, lasts = time.Second+time.Duration(i)*100*ms, 200*ms
+		}
+		records = append(records, request(at, lasts/2, lasts/2, 2))
+	}
+	r := summary(openRun(4*time.Second), records...)
+	start, end := value(r.Window.SteadyStartS), value(r.Window.SteadyEndS)
+	ends := 0.0
+	for _, rec := range records {
+		if at, _ := rec.End().Since(); at.Seconds() >= start && at.Seconds() <= end {
+			ends++
+		}
+	}
+	if got, want := value(r.Rates.SteadyCompletedRPS), ends/(end-start); math.Abs(got-want) > 0.2*want {
+		t.Errorf("%v requests/s in the steady part from %v to %v, in which %v ended", got, start, end, ends)
+	}
+}
+
 // TestSteadyWindowOfDrain is T53: 64 in flight, 200 requests; the last wave, of
 // eight, is not steady.
 func TestSteadyWindowOfDrain(t *testing.T) {

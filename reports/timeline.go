@@ -121,6 +121,7 @@ func (t *timeline) steady(start, end time.Duration) (s steadyPart, ok bool) {
 	s.end = min(end, time.Duration(first+top+1)*t.width())
 	for i, bin := range t.bins[first+low : first+top+1] {
 		s.output += bin.output
+		s.ended += bin.completed
 		if bin.completed > 0 && s.firstEnd == 0 {
 			s.firstEnd = max(s.start, time.Duration(first+low+i+1)*t.width())
 			continue
@@ -130,11 +131,24 @@ func (t *timeline) steady(start, end time.Duration) (s steadyPart, ok bool) {
 	return s, s.end > s.start
 }
 
-// steadyPart is the steady part of a window and what happened in it. Completed
-// requests are counted from the first end of one on, firstEnd, which is not
-// counted: in a run that is hardly longer than its requests, none could end before,
-// and a rate over the whole part would be too small.
+// steadyPart is the steady part of a window and what happened in it: output tokens,
+// requests that ended, and those of them that ended after the first end of one.
 type steadyPart struct {
-	start, end, firstEnd time.Duration
-	output, completed    float64
+	start, end, firstEnd     time.Duration
+	output, ended, completed float64
+}
+
+// completedRPS is the rate of completed requests. Where no request could have ended
+// before some time after the start of the part, which is so in a run that is hardly
+// longer than its requests, it is counted from the first end on, which is not
+// counted itself: a rate over the whole would be too small. Elsewhere a time without
+// ends is a stall, and belongs to the rate.
+func (s steadyPart) completedRPS(possible time.Duration) *float64 {
+	if possible <= s.start {
+		return ratio(s.ended, inSeconds(s.end-s.start))
+	}
+	if s.completed == 0 || s.end <= s.firstEnd {
+		return nil
+	}
+	return ratio(s.completed, inSeconds(s.end-s.firstEnd))
 }

@@ -311,9 +311,6 @@ func (c *curveRun) judge() error {
 	if why := c.curve.Doubt(); why != "" {
 		return &failure{code: exitUntrusted, err: errors.New(why)}
 	}
-	if !c.bench.flags.curve.find {
-		return nil
-	}
 	for _, text := range c.bench.asserts {
 		if why := c.curve.AssertGoodput(text); why != "" {
 			return &failure{code: exitNotHeld, err: errors.New(why)}

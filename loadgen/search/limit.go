@@ -11,15 +11,18 @@ import (
 // Limit is the largest load that meets the objective.
 type Limit struct {
 	Load      float64 // where the attainment crosses its target
-	Low, High float64 // 95 % interval, see Find
+	Low, High float64 // 95 % interval, see Find; or the bracket
 	Holds     float64 // the largest load tried that met the objective
 	Misses    float64 // the smallest load tried above it that did not; 0 when every load held
 	// AtLeast means that no load tried missed the objective, so that Load is the
 	// largest of them and the limit lies above.
 	AtLeast bool
-	// ClientLimited means that the search ended at what the client could offer,
-	// not at what the target could serve: the limit lies above.
-	ClientLimited bool
+	// NotOffered means that the search ended at a load that could not be offered,
+	// not at one that the target could not serve: the limit lies above.
+	NotOffered bool
+	// Bracket means that Low and High are Holds and Misses, since one of the two
+	// was measured only once, of which no interval can be told.
+	Bracket bool
 }
 
 // resamples is the number of draws behind an interval.
@@ -29,8 +32,8 @@ const resamples = 500
 // met the objective. The interval is the middle 95 % of the limits of resampled
 // searches: of each load as many of its runs are drawn as it had, and of each
 // run as many good requests as a binomial of its attainment gives. Requests of
-// one run depend on each other, so that with one run per load the interval is
-// too narrow; repeats mend that.
+// one run depend on each other, which only repeats can show: with a single run on
+// one side of the limit it is told as lying between the two loads.
 func Find(points []Point, seed uint64) (limit Limit, ok bool) {
 	ls := levels(points)
 	holds, misses := bracket(ls)
@@ -43,8 +46,12 @@ func Find(points []Point, seed uint64) (limit Limit, ok bool) {
 		return limit, true
 	}
 	limit.Misses = ls[misses].load
-	limit.ClientLimited = ls[misses].client
+	limit.NotOffered = ls[misses].missing
 	limit.Load = crossing(ls[holds], ls[misses])
+	if min(len(ls[holds].margins), len(ls[misses].margins)) < 2 {
+		limit.Low, limit.High, limit.Bracket = limit.Holds, limit.Misses, true
+		return limit, true
+	}
 	r := rand.New(rand.NewPCG(seed, 0x5ea4c4))
 	sorted := slices.Clone(points)
 	slices.SortStableFunc(sorted, byLoad)

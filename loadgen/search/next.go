@@ -41,9 +41,9 @@ type Step struct {
 // growth is the factor between loads while nothing is known above or below.
 const growth = 2
 
-// clientTries is how often a load is tried before it is believed that the client
-// can not offer it: a machine that does other things is late at times.
-const clientTries = 3
+// tries is how often a load is tried before it is believed that it can not be
+// offered: a machine that does other things is late at times.
+const tries = 3
 
 // Next decides what follows from the points so far, in any order. The load is
 // doubled until the objective is missed and halved until it is met, then the
@@ -59,8 +59,8 @@ func Next(points []Point, o Options) Step {
 	}
 	ls := levels(points)
 	for _, l := range ls {
-		if l.client && len(l.margins) < clientTries {
-			return Step{Load: l.load, Why: "once more: the client could not offer it"}
+		if l.missing && len(l.margins) < tries {
+			return Step{Load: l.load, Why: "once more: the load was not offered"}
 		}
 	}
 	holds, misses := bracket(ls)

@@ -14,18 +14,19 @@ type Point struct {
 	// the most.
 	Attainment, Target float64
 	Counted            int // requests that were judged
-	// ClientLimited means that the run says nothing about the target, because
-	// the client could not offer the load.
-	ClientLimited bool
+	// NotOffered means that the run says nothing about the target, because the
+	// load did not reach it: the client was late, or nothing was due. It counts
+	// where no run at its load or a larger one was offered either.
+	NotOffered bool
 }
 
 func byLoad(a, b Point) int { return cmp.Compare(a.Load, b.Load) }
 
 // margin is how far a run is from its objective: attainment − target. It is
-// negative where the objective is missed, and at a load that the client could
-// not offer, which bounds a search as well.
+// negative where the objective is missed, and at a load that could not be
+// offered, which bounds a search as well.
 func (p Point) margin() float64 {
-	if p.ClientLimited {
+	if p.NotOffered {
 		return -p.Target
 	}
 	return p.Attainment - p.Target
@@ -35,7 +36,7 @@ func (p Point) margin() float64 {
 type level struct {
 	load    float64
 	margins []float64
-	client  bool    // no run could be offered by the client
+	missing bool    // no run was offered
 	fitted  float64 // margin that does not rise with the load
 }
 
@@ -49,7 +50,7 @@ func levels(points []Point) []level {
 	var out []level
 	for _, p := range believed(sorted) {
 		if len(out) == 0 || out[len(out)-1].load != p.Load {
-			out = append(out, level{load: p.Load, client: p.ClientLimited})
+			out = append(out, level{load: p.Load, missing: p.NotOffered})
 		}
 		last := &out[len(out)-1]
 		last.margins = append(last.margins, p.margin())
@@ -58,14 +59,17 @@ func levels(points []Point) []level {
 	return out
 }
 
-// believed leaves out, of points in order of their loads, the runs that the client
-// limited at a load that it could offer another time: it was disturbed.
+// believed leaves out, of points in order of their loads, the runs at a load that
+// was not offered, where the same load or a larger one could be offered another
+// time: the client was disturbed.
 func believed(sorted []Point) []Point {
-	offered := map[float64]bool{}
+	largest := math.Inf(-1)
 	for _, p := range sorted {
-		offered[p.Load] = offered[p.Load] || !p.ClientLimited
+		if !p.NotOffered {
+			largest = p.Load
+		}
 	}
-	return slices.DeleteFunc(slices.Clone(sorted), func(p Point) bool { return p.ClientLimited && offered[p.Load] })
+	return slices.DeleteFunc(slices.Clone(sorted), func(p Point) bool { return p.NotOffered && p.Load <= largest })
 }
 
 func fit(ls []level) {

@@ -86,7 +86,7 @@ func TestEdges(t *testing.T) {
 	always := func(load float64) Point { return Point{Load: load, Attainment: 1, Target: 0.99, Counted: 100} }
 	limited := func(load float64) Point {
 		p := always(load)
-		p.ClientLimited = load > 100
+		p.NotOffered = load > 100
 		return p
 	}
 	for _, tt := range []struct {
@@ -98,7 +98,7 @@ func TestEdges(t *testing.T) {
 	}{
 		{"no load holds", never, false, func(l Limit) bool { return l == Limit{} }, "not even the smallest"},
 		{"every load holds", always, true, func(l Limit) bool { return l.AtLeast && l.Load == 10000 && l.Misses == 0 }, "the largest load allowed"},
-		{"the client is the limit", limited, true, func(l Limit) bool { return l.ClientLimited && l.Holds <= 100 && l.Misses > 100 }, ""},
+		{"the client is the limit", limited, true, func(l Limit) bool { return l.NotOffered && l.Holds <= 100 && l.Misses > 100 }, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			points, last := find(t, options, tt.run)
@@ -119,13 +119,13 @@ func TestDisturbedClient(t *testing.T) {
 	points, _ := find(t, options, func(load float64) Point {
 		p := s.run(load)
 		if n++; n%3 == 0 {
-			p.Attainment, p.ClientLimited = 0.3, true
+			p.Attainment, p.NotOffered = 0.3, true
 		}
 		return p
 	})
 	want, _ := Find(calm, 1)
 	got, ok := Find(points, 1)
-	if !ok || got.ClientLimited || got.Holds != want.Holds || got.Misses != want.Misses {
+	if !ok || got.NotOffered || got.Holds != want.Holds || got.Misses != want.Misses {
 		t.Errorf("found %+v, want %+v", got, want)
 	}
 }

@@ -37,6 +37,11 @@ func Merge(shards []*Saved) (*Merged, error) {
 	first := shards[0]
 	seen := make([]string, max(first.Run.Shards, 1))
 	for _, s := range shards {
+		if s.Run.Shards < 1 {
+			return nil, fmt.Errorf("putting runs together: %s is no shard, only those of bench --shard can be", s.path)
+		}
+	}
+	for _, s := range shards {
 		if err := sameWorkload(first, s); err != nil {
 			return nil, fmt.Errorf("merging run %s with run %s: %w", s.path, first.path, err)
 		}
@@ -61,8 +66,6 @@ func Merge(shards []*Saved) (*Merged, error) {
 func sameWorkload(a, b *Saved) error {
 	x, y := &a.Run, &b.Run
 	switch {
-	case y.Shards < 1:
-		return errors.New("it is no shard; such runs are made with --shard i/n")
 	case x.Shards != y.Shards:
 		return fmt.Errorf("it is one of %d shards, the other one of %d", y.Shards, x.Shards)
 	case !sameJSON(x.Scenario, y.Scenario):
