@@ -34,7 +34,7 @@ func (r *runner) pace() {
 	for r.sending.Err() == nil {
 		due, ok, left := r.queue.next()
 		if !ok && !left && r.usedUp.Load() {
-			r.ended(time.Duration(r.lastDue.Load())) // no request will ever be due again
+			r.endOfTrace()
 			return
 		}
 		until := due
@@ -59,6 +59,19 @@ func (r *runner) pace() {
 			r.inFlight.Go(func() { r.converse(j) })
 		}
 	}
+}
+
+// endOfTrace fixes the end of a window after which no request will ever be due: a
+// mean gap after the last one, as if another one had been due then. Requests that
+// were all due at once are measured until they have ended.
+func (r *runner) endOfTrace() {
+	last, n := time.Duration(r.lastDue.Load()), r.collector.scheduled.Load()
+	if last == 0 || n < 2 {
+		r.inFlight.Wait()
+		r.ended(r.now())
+		return
+	}
+	r.ended(last + last/time.Duration(n-1))
 }
 
 // converse sends a job and, as long as nobody thinks in between, those that

@@ -83,7 +83,7 @@ func TestLaterTurns(t *testing.T) {
 		if diff := cmp.Diff(want, places(result.Records, sent)); diff != "" {
 			t.Errorf("sent (-want +got):\n%s", diff)
 		}
-		if end := result.Run.Window.End; end != 2*time.Second || len(result.Run.Warnings) != 0 {
+		if end := result.Run.Window.End; end != 7*time.Second/3 || len(result.Run.Warnings) != 0 {
 			t.Errorf("window to %v, warnings %v", end, result.Run.Warnings)
 		}
 	})
@@ -277,12 +277,22 @@ func TestEndsWithTheTrace(t *testing.T) {
 			o.Workload = recorded(t, traced, all...)
 			virtual(t, &mock.Server{TTFT: 100 * ms, Tokens: 1}, o, func(result *Result) {
 				warned := len(result.Run.Warnings) == 1 && result.Run.Warnings[0].Code == "workload_ended"
-				if end := result.Run.Window.End; warned != tt.warning || end != 700*ms && tt.o.Duration != 500*ms {
+				if end := result.Run.Window.End; warned != tt.warning || end != 1400*ms && tt.o.Duration != 500*ms {
 					t.Errorf("window to %v, warnings %v", end, result.Run.Warnings)
 				}
 			})
 		})
 	}
+}
+
+// TestTraceOfOneMoment: requests that were all due at once are measured until they
+// have ended.
+func TestTraceOfOneMoment(t *testing.T) {
+	virtual(t, &mock.Server{TTFT: 100 * ms, Tokens: 1}, Options{Workload: recorded(t, traced, sessions(3, 0)...)}, func(result *Result) {
+		if w := result.Run.Window; w.Start != 0 || w.End != 100*ms || len(result.Records) != 3 {
+			t.Errorf("window %+v, %d records", w, len(result.Records))
+		}
+	})
 }
 
 // TestOpenLoopByCountWithTurns: all turns count, and the window lasts until the

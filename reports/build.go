@@ -46,6 +46,9 @@ func (c *collector) rates(r *Report) {
 	length := windowLength(c.run.Window)
 	if !c.run.ClosedLoop {
 		r.Rates.OfferedRPS = ratio(float64(c.requests.Scheduled), length)
+		if c.run.AskedRPS > 0 {
+			r.Rates.AskedRPS = ratio(c.run.AskedRPS, 1)
+		}
 	}
 	r.Rates.SentRPS = ratio(float64(c.sentInside), length)
 	r.Rates.CompletedRPS = ratio(float64(c.completedInside), length)

@@ -72,6 +72,7 @@ type Requests struct {
 // Rates are what happened inside the window, whoever it belongs to, divided by
 // its length.
 type Rates struct {
+	AskedRPS               *float64 `json:"asked_rps,omitempty"`   // absent where no single rate was asked for
 	OfferedRPS             *float64 `json:"offered_rps,omitempty"` // absent in a closed loop
 	SentRPS                *float64 `json:"sent_rps,omitempty"`
 	CompletedRPS           *float64 `json:"completed_rps,omitempty"`

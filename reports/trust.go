@@ -23,6 +23,10 @@ const (
 	// lengthDrift is the difference between the mean length asked for and the
 	// one that the server counted above which a reader is warned.
 	lengthDrift = 0.02
+	// reachedShare is the share of the rate asked for below which a load was not
+	// reached, where chance does not explain it (four standard deviations of a
+	// Poisson count).
+	reachedShare = 0.9
 	// oneRead is the gap below which two events are taken to have come with one
 	// read: no engine makes tokens of one request that fast.
 	oneRead = 50 * time.Microsecond
@@ -105,6 +109,11 @@ func (c *collector) warn(r *Report) {
 	}
 	if q.Scheduled == 0 {
 		c.note(r, "empty_window", "no request belongs to the window from %s to %s", units.Seconds(r.Window.StartS), units.Seconds(r.Window.EndS))
+	}
+	if expected := c.run.AskedRPS * windowLength(c.run.Window); expected > 0 && !r.Interrupted {
+		if n := float64(q.Scheduled); n < reachedShare*expected && expected-n > 4*math.Sqrt(expected) {
+			c.note(r, RateNotReached, "%s/s were due, of %s/s asked for: later turns of sessions come once their users have thought, so a longer --warmup is needed", units.Number(n/windowLength(c.run.Window)), units.Number(c.run.AskedRPS))
+		}
 	}
 	if s := q.FailedShare; s != nil && *s > q.MaxFailures {
 		c.note(r, "too_many_failures", "%s, more than %s (--max-failures)", q.failedText(), percent(q.MaxFailures))

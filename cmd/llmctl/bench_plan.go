@@ -76,6 +76,7 @@ func (b *bench) complete(sc profiles.Scenario, cmd *cobra.Command) error {
 		b.assume("SLO", sc.SLO[0].String(), "--slo")
 	}
 	b.scenario = sc
+	b.completeWarmup(cmd.Flags().Changed("warmup"))
 	if lasts := b.lasts(); lasts > 0 && !cmd.Flags().Changed("duration") {
 		b.assume("duration", lasts.String(), "--duration")
 	}
@@ -95,6 +96,18 @@ func (b *bench) complete(sc profiles.Scenario, cmd *cobra.Command) error {
 		return err
 	}
 	return b.price(sc)
+}
+
+// completeWarmup says how long the warm-up is. A trace has none unless someone asks
+// for it: it may be shorter than any.
+func (b *bench) completeWarmup(given bool) {
+	if given {
+		return
+	}
+	if b.scenario.Workload.Arrival.Process == profiles.TraceArrival {
+		b.flags.warmup = 0
+	}
+	b.assume("warm-up", b.flags.warmup.String(), "--warmup")
 }
 
 func (b *bench) assume(name, value, flag string) {
@@ -185,6 +198,15 @@ func (b *bench) asked() string {
 		return fmt.Sprintf("requests of %s, %s for %s", w.Trace.File, w.Arrival.Words(), length)
 	}
 	return fmt.Sprintf("%s, %s for %s; %s", w.Name, w.Arrival.Words(), length, b.lengthsText())
+}
+
+// askedRPS is the rate that this shard should offer; 0 where none lasts.
+func (b *bench) askedRPS() float64 {
+	switch a := b.scenario.Workload.Arrival; a.Process {
+	case profiles.Constant, profiles.Poisson, profiles.Gamma:
+		return a.RatePerS / float64(max(1, b.flags.phases.shard.n))
+	}
+	return 0
 }
 
 // lengthsText says how long requests are, and what is not as single requests that

@@ -34,6 +34,10 @@ type Run struct {
 	// nobody asked for one.
 	StartAt time.Time
 
+	// AskedRPS is the rate of requests that was asked for, per second; 0 when the
+	// load has none that lasts.
+	AskedRPS float64
+
 	// Asked says in one line what was asked for: workload, rate, lengths. It is
 	// for people; nothing is computed from it.
 	Asked string

@@ -96,7 +96,7 @@ func join(shards []*Saved) *Merged {
 	run := shards[0].Run
 	run.Shard, run.Shards, run.Records = 0, 0, 0
 	run.Client = Client{CPUFraction: -1, MaxLag: run.Client.MaxLag}
-	run.Server, run.Warnings, run.Interrupted = nil, nil, false
+	run.Server, run.Warnings, run.Interrupted, run.AskedRPS = nil, nil, false, 0
 	m := &Merged{}
 	var ids, hosts, endpoints []string
 	var earliest, latest time.Time
@@ -114,6 +114,7 @@ func join(shards []*Saved) *Merged {
 		if i == 0 || start.After(latest) {
 			latest = start
 		}
+		run.AskedRPS += r.AskedRPS
 		run.Window.End = max(run.Window.End, r.Window.End)
 		run.Client.CPUFraction = max(run.Client.CPUFraction, r.Client.CPUFraction)
 		run.Client.GCPauseP99 = max(run.Client.GCPauseP99, r.Client.GCPauseP99)
