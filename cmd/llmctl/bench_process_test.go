@@ -113,6 +113,10 @@ func TestRepeat(t *testing.T) {
 	if all.Runs[0].ID == all.Runs[1].ID {
 		t.Errorf("both runs are called %s", all.Runs[0].ID)
 	}
+	var again reports.Repeats
+	if code, text, stderr := llmctl(t, nil, "report", dir, "-o", "json"); code != exitOK || json.Unmarshal([]byte(text), &again) != nil || !cmp.Equal(all.Metrics, again.Metrics) {
+		t.Errorf("report of the folder: exit code %d, %s\n%s", code, stderr, cmp.Diff(all.Metrics, again.Metrics))
+	}
 	bodies := map[string]bool{}
 	for _, r := range server.Requests() {
 		bodies[string(r.Body)] = true

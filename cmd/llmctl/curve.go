@@ -293,14 +293,7 @@ func (c *curveRun) save() error {
 }
 
 func (c *curveRun) print() error {
-	out := c.bench.io.Out
-	return c.bench.flags.output.writeForms(c.bench.io, c.curve, forms{
-		table: func() error {
-			return reports.WriteCurveText(out, c.curve, reports.TextOptions{Color: c.bench.io.Color, Width: min(c.bench.io.Width, 100)})
-		},
-		csv:      func() error { return reports.CurveTable(c.curve).WriteCSV(out) },
-		markdown: func() error { return reports.WriteCurveMarkdown(out, c.curve) },
-	})
+	return writeCurve(c.bench.io, &c.bench.flags.output, c.curve)
 }
 
 // judge turns the curve into an exit code.

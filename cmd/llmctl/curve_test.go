@@ -81,6 +81,12 @@ func TestSweepGoesOn(t *testing.T) {
 	if diff := cmp.Diff(first.Points[0], second.Points[0]); diff != "" {
 		t.Errorf("a point changed:\n%s", diff)
 	}
+	if code, again, stderr := llmctl(t, nil, "report", dir, "-o", "json"); code != exitOK || again != stdout {
+		t.Errorf("report of the folder: exit code %d, %s\n%s", code, stderr, cmp.Diff(stdout, again))
+	}
+	if code, table, _ := llmctl(t, nil, "report", dir, "-o", "csv"); code != exitOK || strings.Count(table, "\n") != 7 {
+		t.Errorf("exit code %d\n%s", code, table)
+	}
 	for _, tt := range []struct{ want, flag string }{
 		{"it already holds a curve; --resume goes on with it", "--sweep=concurrency=1,2"},
 		{"its scenario is another one", "--sweep=concurrency=1,2 --resume --osl=3"},

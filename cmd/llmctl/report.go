@@ -20,12 +20,21 @@ func newReport(s *iostreams.IO) *cobra.Command {
 		Short: "Show a saved run again",
 		Long: `Show a run that bench --save kept. Every number is computed anew from its records.
 Several runs are the shards of one (bench --shard): they are put together as if one
-machine had sent them all.`,
+machine had sent them all. A folder of --sweep or --find-goodput shows its curve, one
+of --repeat what its runs have in common; name one of its folders for a single run.`,
 		Example: "  llmctl report runs/1\n  llmctl report runs/1 -o json\n  llmctl report runs/1 --format vegeta > results.json\n  llmctl report shard1 shard2 shard3",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if output.format == "vegeta" {
+			if len(args) == 1 {
+				if done, err := reportSeries(s, &output, args[0]); done {
+					return err
+				}
+			}
+			switch output.format {
+			case "vegeta":
 				return writeVegeta(s, args)
+			case "csv", "markdown":
+				return usagef("-o %s is for the tables of --sweep and --find-goodput; a run has table, json, yaml and vegeta", output.format)
 			}
 			report, err := readRun(s, args)
 			if err != nil {
@@ -40,7 +49,7 @@ machine had sent them all.`,
 			return err
 		},
 	}
-	output.add(cmd, "vegeta")
+	output.add(cmd, "csv", "markdown", "vegeta")
 	cmd.Flags().Var(&output, "format", "the same as --output")
 	return cmd
 }
