@@ -149,6 +149,7 @@ func (f *benchFlags) resolve(cmd *cobra.Command, s *iostreams.IO) (*bench, error
 		func() error { return checkAsserts(f.asserts) },
 		func() error { return f.curve.checkAsserts(f.asserts) },
 		func() error { return b.complete(sc, cmd) },
+		func() error { return f.checkCap(cmd, b.scenario.Workload.Arrival) },
 		func() error { return f.curve.checkLimits(b.scenario.Workload.Arrival, f.duration, f.seed) },
 	} {
 		if err := check(); err != nil {
@@ -168,6 +169,23 @@ func (f *benchFlags) checkTarget(cmd *cobra.Command) error {
 		if cmd.Flags().Changed(name) {
 			return fmt.Errorf("--%s has no effect here: it is for %s", name, because)
 		}
+	}
+	if client.API(f.api) != client.Embeddings {
+		return nil
+	}
+	for _, name := range []string{"osl", "turns", "think", "ignore-eos"} {
+		if cmd.Flags().Changed(name) {
+			return fmt.Errorf("--%s has no effect with --api embeddings: nothing is generated, and nothing follows an answer", name)
+		}
+	}
+	return nil
+}
+
+// checkCap refuses a cap on what a closed loop has in flight, whose number is its
+// cap.
+func (f *benchFlags) checkCap(cmd *cobra.Command, a profiles.Arrival) error {
+	if cmd.Flags().Changed("max-in-flight") && a.ClosedLoop() {
+		return errors.New("--max-in-flight is for open loops; a closed loop never has more in flight than its --concurrency or --users")
 	}
 	return nil
 }
