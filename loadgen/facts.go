@@ -25,6 +25,7 @@ func (r *runner) facts(seen telemetry.Observed) record.Run {
 		Warnings:     append(seen.Warnings, r.warnings()...),
 		ClosedLoop:   !r.open,
 		SharedPrefix: r.o.Workload.Shares(),
+		Requests:     r.o.Requests,
 		Shard:        r.o.Shard,
 		Shards:       r.o.Shards,
 		StartAt:      r.o.StartAt,

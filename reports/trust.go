@@ -136,7 +136,7 @@ func (c *collector) warn(r *Report) {
 	case string(record.FromChunk):
 		c.note(r, "tokens_estimated", "the server sent no usage; output tokens are the number of events, so TPOT and tokens/s may be off by a factor")
 	case "mixed":
-		c.note(r, "tokens_estimated", "the server sent usage for some requests only; the tokens of the others are estimated")
+		c.note(r, "tokens_estimated", "the server sent usage for some requests only; the tokens of the others are estimated, or the number of their events")
 	}
 	if c.samples.icl.Approximate() {
 		c.note(r, "icl_approximate", "%s chunk gaps are too many to keep; their percentiles come from buckets of at most 0.1 %%", units.Count(int64(c.samples.icl.N())))

@@ -55,6 +55,8 @@ func (f *phasesFlags) check(cmd *cobra.Command) (err error) {
 		return err
 	}
 	switch {
+	case f.shard.n > 1 && strings.HasPrefix(f.startText, "+"):
+		return fmt.Errorf("--start-at %s is another time on each machine, and shards need one: give all of them the same, such as %s", f.startText, f.startAt.UTC().Format(time.RFC3339))
 	case f.abortFailures < 0:
 		return fmt.Errorf("--abort-failures %s would break off a run at the first failure of a hundred; --max-failures 0 judges so, and measures", f.failuresText)
 	case f.abortSaturated < 0 || f.abortSaturated > 0 && f.abortSaturated < 5*time.Second:

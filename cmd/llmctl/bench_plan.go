@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -86,6 +87,9 @@ func (b *bench) complete(sc profiles.Scenario, cmd *cobra.Command) error {
 	if a := sc.Workload.Arrival; a.Process.Takes("rate") && a.RatePerS == 0 {
 		return fmt.Errorf("%s arrivals need a rate; give one with --rps", a.Process)
 	}
+	if err := checkClasses(sc); err != nil {
+		return err
+	}
 	if sc.Experiment == experimentSharedPrefix && sc.Workload.Prefix.Groups == 0 {
 		return fmt.Errorf("the shared-prefix experiment needs a workload with shared prefixes, e.g. --prefix groups=4,tokens=256")
 	}
@@ -98,16 +102,29 @@ func (b *bench) complete(sc profiles.Scenario, cmd *cobra.Command) error {
 	return b.price(sc)
 }
 
-// completeWarmup says how long the warm-up is. A trace has none unless someone asks
-// for it: it may be shorter than any.
+// completeWarmup says how long the warm-up is. Arrivals that have a shape in time
+// have none unless someone asks for it: it would take their beginning away, and a
+// trace may be shorter than any.
 func (b *bench) completeWarmup(given bool) {
 	if given {
 		return
 	}
-	if b.scenario.Workload.Arrival.Process == profiles.TraceArrival {
+	switch b.scenario.Workload.Arrival.Process {
+	case profiles.TraceArrival, profiles.Ramp, profiles.Steps:
 		b.flags.warmup = 0
 	}
 	b.assume("warm-up", b.flags.warmup.String(), "--warmup")
+}
+
+// checkClasses refuses an objective on a class that no request has.
+func checkClasses(sc profiles.Scenario) error {
+	names := slices.Sorted(maps.Keys(sc.Workload.Classes))
+	for _, o := range sc.SLO {
+		if o.Class != "" && sc.Workload.Trace.File == "" && !slices.Contains(names, o.Class) {
+			return fmt.Errorf("the objective %s is on a class that the workload does not have%s", o, profiles.DidYouMean(o.Class, names))
+		}
+	}
+	return nil
 }
 
 func (b *bench) assume(name, value, flag string) {
@@ -197,7 +214,15 @@ func (b *bench) asked() string {
 	if w.Trace.File != "" {
 		return fmt.Sprintf("requests of %s, %s for %s", w.Trace.File, w.Arrival.Words(), length)
 	}
-	return fmt.Sprintf("%s, %s for %s; %s", w.Name, w.Arrival.Words(), length, b.lengthsText())
+	return fmt.Sprintf("%s, %s for %s; %s%s", w.Name, w.Arrival.Words(), length, b.lengthsText(), b.apiText())
+}
+
+// apiText names the dialect, unless it is the usual one.
+func (b *bench) apiText() string {
+	if b.flags.api == string(client.Chat) {
+		return ""
+	}
+	return "; by " + b.flags.api
 }
 
 // askedRPS is the rate that this shard should offer; 0 where none lasts.

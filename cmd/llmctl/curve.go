@@ -95,7 +95,7 @@ func (b *bench) askedCurve() string {
 	if f.find {
 		how = "search of the largest load that meets " + objectives(b.scenario.SLO)
 	}
-	return fmt.Sprintf("%s, %s; each for %s; %s", b.scenario.Workload.Name, how, b.flags.duration, b.lengthsText())
+	return fmt.Sprintf("%s, %s arrivals, %s; each for %s; %s%s", b.scenario.Workload.Name, b.scenario.Workload.Arrival.Process, how, b.flags.duration, b.lengthsText(), b.apiText())
 }
 
 func objectives(slos []profiles.SLO) string {

@@ -29,9 +29,9 @@ type Limit struct {
 const resamples = 500
 
 // Find estimates the limit from all runs of a search; ok is false when no load
-// met the objective. The interval is the middle 95 % of the limits of resampled
-// searches: of each load as many of its runs are drawn as it had, and of each
-// run as many good requests as a binomial of its attainment gives. Requests of
+// met the objective. The interval holds the bracket and the middle 95 % of the
+// limits of resampled searches: of each load as many of its runs are drawn as it
+// had, and of each run as many good requests as a binomial of its attainment gives. Requests of
 // one run depend on each other, which only repeats can show: with a single run on
 // one side of the limit it is told as lying between the two loads.
 func Find(points []Point, seed uint64) (limit Limit, ok bool) {
@@ -82,8 +82,8 @@ func Find(points []Point, seed uint64) (limit Limit, ok bool) {
 		}
 	}
 	slices.Sort(draws)
-	limit.Low = min(stats.Percentile(draws, 2.5), limit.Load)
-	limit.High = max(stats.Percentile(draws, 97.5), limit.Load)
+	limit.Low = min(stats.Percentile(draws, 2.5), limit.Holds)
+	limit.High = max(stats.Percentile(draws, 97.5), limit.Misses)
 	return limit, true
 }
 

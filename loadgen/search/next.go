@@ -92,7 +92,7 @@ func (o Options) repeat(points []Point, low, high level) Step {
 		return Step{Load: fewest.load, Why: fmt.Sprintf("repeat %d of %d next to the limit", len(fewest.margins)+1, o.Repeats)}
 	}
 	limit, _ := Find(points, o.Seed)
-	if width := (limit.High - limit.Low) / limit.Load; width > o.Tolerance && !o.Whole {
+	if width := (limit.High - limit.Low) / limit.Load; width > widest*o.Tolerance && !o.Whole {
 		return Step{Load: fewest.load, Why: fmt.Sprintf("one more: the interval is %.0f %% wide, and %.0f %% is wanted", 100*width, 100*o.Tolerance)}
 	}
 	return Step{Done: true, Why: "the interval is tight enough"}
@@ -105,6 +105,10 @@ func repeatEdge(l level, o Options, why string) Step {
 	}
 	return Step{Done: true, Why: why}
 }
+
+// widest is the width of an interval that is tight enough, in tolerances: the
+// bracket alone is one wide.
+const widest = 2
 
 func (o Options) rounded(load float64) float64 {
 	if o.Whole {

@@ -34,6 +34,8 @@ type Run struct {
 	// nobody asked for one.
 	StartAt time.Time
 
+	// Requests is how many were asked for; 0 when something else bounded the run.
+	Requests int
 	// AskedRPS is the rate of requests that was asked for, per second; 0 when the
 	// load has none that lasts.
 	AskedRPS float64

@@ -72,7 +72,7 @@ func sameWorkload(a, b *Saved) error {
 		return errors.New("their scenarios differ")
 	case !slices.Equal(x.SLO, y.SLO):
 		return errors.New("their objectives differ")
-	case x.Window.Start != y.Window.Start:
+	case warmup(x) != warmup(y) && warmup(x) >= 0 && warmup(y) >= 0:
 		return fmt.Errorf("their warm-ups differ: %v and %v", y.Window.Start, x.Window.Start)
 	case x.Target.Model != y.Target.Model:
 		return fmt.Errorf("they asked for different models, %s and %s", y.Target.Model, x.Target.Model)
@@ -80,6 +80,14 @@ func sameWorkload(a, b *Saved) error {
 		return errors.New("they agreed on different starts (--start-at)")
 	}
 	return nil
+}
+
+// warmup is how long a run warmed up, −1 when it was over before that was known.
+func warmup(r *Run) time.Duration {
+	if r.Window.Start == r.Window.End {
+		return -1
+	}
+	return r.Window.Start
 }
 
 func sameJSON(a, b json.RawMessage) bool {
@@ -97,6 +105,7 @@ func join(shards []*Saved) *Merged {
 	run.Shard, run.Shards, run.Records = 0, 0, 0
 	run.Client = Client{CPUFraction: -1, MaxLag: run.Client.MaxLag}
 	run.Server, run.Warnings, run.Interrupted, run.AskedRPS = nil, nil, false, 0
+	requests := 0
 	m := &Merged{}
 	var ids, hosts, endpoints []string
 	var earliest, latest time.Time
@@ -115,7 +124,8 @@ func join(shards []*Saved) *Merged {
 			latest = start
 		}
 		run.AskedRPS += r.AskedRPS
-		run.Window.End = max(run.Window.End, r.Window.End)
+		requests += r.Requests
+		run.Window = joinWindows(run.Window, r)
 		run.Client.CPUFraction = max(run.Client.CPUFraction, r.Client.CPUFraction)
 		run.Client.GCPauseP99 = max(run.Client.GCPauseP99, r.Client.GCPauseP99)
 		run.Interrupted = run.Interrupted || r.Interrupted
@@ -144,8 +154,22 @@ func join(shards []*Saved) *Merged {
 	} else {
 		run.Environment.Start = run.StartAt
 	}
+	run.Requests = requests
 	m.Run = run
 	return m
+}
+
+// joinWindows is the window of two shards together. An open loop that is bounded by
+// a number of requests ends when the next one would have been due, at whichever
+// shard that is first; all others end when the last shard does.
+func joinWindows(w Window, r *Run) Window {
+	w.Start = max(w.Start, r.Window.Start)
+	if r.Requests > 0 && !r.ClosedLoop {
+		w.End = min(w.End, r.Window.End)
+	} else {
+		w.End = max(w.End, r.Window.End)
+	}
+	return w
 }
 
 func appendNew(list []string, s string) []string {

@@ -126,3 +126,30 @@ func TestMergeRefuses(t *testing.T) {
 		t.Error("no shards are merged")
 	}
 }
+
+func TestMergedWindow(t *testing.T) {
+	for _, tt := range []struct {
+		name          string
+		change        func(a, b *Run)
+		start, finish time.Duration
+	}{
+		{"by time", func(*Run, *Run) {}, time.Second, 10 * time.Second},
+		{"an open loop by requests", func(a, b *Run) { a.Requests, b.Requests, b.Window.End = 5, 5, 9*time.Second }, time.Second, 9 * time.Second},
+		{"a closed loop by requests", func(a, b *Run) {
+			a.Requests, b.Requests, a.ClosedLoop, b.ClosedLoop, b.Window.End = 5, 5, true, true, 12*time.Second
+		}, time.Second, 12 * time.Second},
+		{"a shard that ended within its warm-up", func(_, b *Run) { b.Window = Window{Start: 400 * time.Millisecond, End: 400 * time.Millisecond} }, time.Second, 10 * time.Second},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			a, b := shardRun(0, 2, 0), shardRun(1, 2, 0)
+			tt.change(&a, &b)
+			m, err := Merge([]*Saved{saveShard(t, a), saveShard(t, b)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if w := m.Run.Window; w.Start != tt.start || w.End != tt.finish {
+				t.Errorf("window %+v", w)
+			}
+		})
+	}
+}
