@@ -30,6 +30,7 @@ type Curve struct {
 	ID          string             `json:"id,omitempty"`
 	Axis        search.Axis        `json:"axis"` // what the load of a point is
 	Asked       string             `json:"asked,omitempty"`
+	Setup       string             `json:"setup,omitempty"` // seed, dialect and the like, of every run
 	Defaults    []record.Default   `json:"defaults,omitempty"`
 	Scenario    json.RawMessage    `json:"scenario,omitempty"`
 	Target      record.Target      `json:"target"`
@@ -97,7 +98,6 @@ func NewCurvePoint(load float64, run string, r *Report) CurvePoint {
 	}
 	if r.SLO != nil {
 		p.GoodputRPS = r.SLO.GoodputRPS
-		p.Counted = r.SLO.Counted
 		worst := -1
 		for i, o := range r.SLO.Objectives {
 			if o.Attainment == nil {
@@ -105,7 +105,7 @@ func NewCurvePoint(load float64, run string, r *Report) CurvePoint {
 			}
 			if worst < 0 || *o.Attainment-o.Target < *p.Attainment-p.TargetShare {
 				worst = i
-				p.Attainment, p.TargetShare = o.Attainment, o.Target
+				p.Attainment, p.TargetShare, p.Counted = o.Attainment, o.Target, o.Counted
 			}
 		}
 	}
@@ -249,21 +249,24 @@ func (p CurvePoint) Live() record.LivePoint {
 	return out
 }
 
-// Doubt is why the curve says little about the target, empty when it does not: no
-// run can be believed, or a search ended at what the client could offer.
+// Doubt is why the curve says little about the target, empty when it does not: a
+// search ended at what could be offered, or a load of a sweep was not offered in any
+// of its runs. Failures do not make a curve doubtful: beyond its limit a target may
+// well refuse.
 func (c *Curve) Doubt() string {
+	if c.Limit != nil && c.Limit.NotOffered {
+		return "the limit was not reached: " + c.limitText()
+	}
+	offered := map[float64]bool{}
 	for _, p := range c.Points {
-		if p.Trusted {
-			if c.Limit != nil && c.Limit.NotOffered {
-				return "the limit was not reached: " + c.limitText()
-			}
-			return ""
+		offered[p.Load] = offered[p.Load] || !p.SearchPoint().NotOffered
+	}
+	for _, p := range c.Points {
+		if !offered[p.Load] && (c.Kind == SweepCurve || c.Limit == nil) {
+			return fmt.Sprintf("%s could not be offered: %s", c.LoadText(p.Load), p.Verdict)
 		}
 	}
-	if len(c.Points) == 0 {
-		return ""
-	}
-	return "no run of the curve can be trusted: " + c.Points[0].Verdict
+	return ""
 }
 
 // AssertGoodput checks an assertion on the limit of a search, such as

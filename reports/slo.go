@@ -31,6 +31,7 @@ type SLO struct {
 type Objective struct {
 	Class      string   `json:"class,omitempty"`
 	Target     float64  `json:"target"`
+	Counted    int      `json:"counted"` // requests that it judged
 	Attainment *float64 `json:"attainment,omitempty"`
 	OK         *bool    `json:"ok,omitempty"`
 }
@@ -202,7 +203,7 @@ func (j *judge) report(run record.Run, window float64) *SLO {
 	s := &SLO{Default: run.SLODefault, Good: j.good, Counted: j.counted, Late: j.late,
 		Attainment: ratio(float64(j.good), float64(j.counted)), GoodputRPS: ratio(float64(j.good), window)}
 	for _, o := range j.objectives {
-		out := Objective{Class: o.class, Target: o.target, Attainment: ratio(float64(o.good), float64(o.counted))}
+		out := Objective{Class: o.class, Target: o.target, Counted: o.counted, Attainment: ratio(float64(o.good), float64(o.counted))}
 		out.OK = reaches(o.good, o.counted, o.target)
 		if out.OK == nil && !run.SLODefault {
 			out.OK = new(bool) // asked for, and nothing shows that it holds

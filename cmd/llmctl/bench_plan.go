@@ -225,6 +225,30 @@ func (b *bench) apiText() string {
 	return "; by " + b.flags.api
 }
 
+// setup is what shapes the requests of a run beside its scenario. Runs that are to
+// be put together must agree on it.
+func (b *bench) setup() string {
+	f := b.flags
+	length := b.lasts().String()
+	if f.requests > 0 {
+		length = fmt.Sprintf("%d requests", f.requests) // of all shards together
+	}
+	parts := []string{
+		fmt.Sprintf("seed %d", f.seed), "api " + f.api, "length " + length, "warm-up " + f.warmup.String(), "drain " + f.drain.String(),
+		fmt.Sprintf("exact output %v", f.ignoreEOS), fmt.Sprintf("cap %d", f.maxInFlight), fmt.Sprintf("retries %d", f.client.retries),
+	}
+	if f.prompts.extra != "" {
+		parts = append(parts, "extra body "+f.prompts.extra)
+	}
+	if f.prompts.cacheSalt {
+		parts = append(parts, "cache salt")
+	}
+	if f.trace.start > 0 || f.trace.duration > 0 {
+		parts = append(parts, fmt.Sprintf("trace from %s for %s", f.trace.start, f.trace.duration))
+	}
+	return strings.Join(parts, ", ")
+}
+
 // askedRPS is the rate that this shard should offer; 0 where none lasts.
 func (b *bench) askedRPS() float64 {
 	switch a := b.scenario.Workload.Arrival; a.Process {
@@ -266,6 +290,8 @@ func (b *bench) facts(run *record.Run, v variant, t target) error {
 	run.Target = record.Target{Endpoint: client.PublicEndpoint(t.endpoint), Endpoints: b.flags.client.public(), Model: t.model, Bundled: t.bundled, Device: t.device}
 	run.Environment = environment(run.Environment.Start)
 	run.Asked = b.asked() + "; " + b.lengths.String()
+	run.AskedRPS = b.askedRPS()
+	run.Setup = b.setup()
 	run.Defaults = b.defaults
 	run.SLODefault = !b.sloGiven
 	run.SLO = nil

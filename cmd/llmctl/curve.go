@@ -73,7 +73,7 @@ func (b *bench) newCurve(t target) (*curveRun, error) {
 	}
 	arrival := b.scenario.Workload.Arrival
 	c.curve = &reports.Curve{
-		Schema: reports.CurveSchema, Kind: reports.SweepCurve, ID: b.id, Axis: f.axis(arrival), Asked: b.askedCurve(),
+		Schema: reports.CurveSchema, Kind: reports.SweepCurve, ID: b.id, Axis: f.axis(arrival), Asked: b.askedCurve(), Setup: run.Setup,
 		Defaults: b.defaults, Scenario: run.Scenario, Target: run.Target, Environment: environment(run.Environment.Start), Warnings: []record.Warning{},
 	}
 	c.curve.Warnings = append(c.curve.Warnings, b.warnings...)
@@ -147,6 +147,8 @@ func (c *curveRun) takeUp(path string) error {
 		return fmt.Errorf("it is a %s of %s, and this is a %s of %s", old.Kind, old.Axis, now.Kind, now.Axis)
 	case old.Target.Model != now.Target.Model || !old.Target.Bundled && old.Target.Endpoint != now.Target.Endpoint:
 		return fmt.Errorf("it measured %s at %s", old.Target.Model, old.Target.Endpoint)
+	case old.Setup != now.Setup:
+		return fmt.Errorf("it was measured in another way: %s; now %s", old.Setup, now.Setup)
 	case !old.SameScenario(now):
 		return errors.New("its scenario is another one")
 	}

@@ -90,6 +90,8 @@ func TestSweepGoesOn(t *testing.T) {
 	for _, tt := range []struct{ want, flag string }{
 		{"it already holds a curve; --resume goes on with it", "--sweep=concurrency=1,2"},
 		{"its scenario is another one", "--sweep=concurrency=1,2 --resume --osl=3"},
+		{"it was measured in another way: seed 1, api chat", "--sweep=concurrency=1,2 --resume --seed=2"},
+		{"length 200ms", "--sweep=concurrency=1,2 --resume --duration=300ms"},
 		{"it is a sweep of concurrency, and this is a sweep of rate", "--sweep=rate=1,2 --resume"},
 	} {
 		if code, _, stderr := bench(strings.Fields(tt.flag)...); code != exitUsage || !strings.Contains(stderr, tt.want) {

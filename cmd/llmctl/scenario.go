@@ -38,6 +38,10 @@ var settings = []setting{
 		apply: func(sc *profiles.Scenario, v string) error { return parsePositive(v, &sc.Parallel.Data) }},
 	{flag: "workload", names: profiles.WorkloadNames, help: "built-in workload (see llmctl profiles workloads) or a YAML file",
 		apply: applyWorkload},
+	{flag: "trace", help: "replay the requests of this file at its times (ShareGPT, Mooncake, Azure, BurstGPT, or JSONL of bodies)",
+		apply: applyTrace},
+	{flag: "trace-format", names: func() []string { return profiles.TraceFormats }, help: "layout of the trace (default: told by its content)",
+		apply: applyTraceFormat},
 	{flag: "isl", help: "prompt tokens: a mean, or lognormal:mean=2048,p99=8000 (also uniform, normal, zipf, geometric, empirical:FILE)",
 		apply: func(sc *profiles.Scenario, v string) (err error) {
 			sc.Workload.Input, err = profiles.LoadDistribution(v)
@@ -63,10 +67,6 @@ var settings = []setting{
 			sc.Workload.Session.Think, err = profiles.ParseDelay(v)
 			return err
 		}},
-	{flag: "trace", help: "replay the requests of this file at its times (ShareGPT, Mooncake, Azure, BurstGPT, or JSONL of bodies)",
-		apply: applyTrace},
-	{flag: "trace-format", names: func() []string { return profiles.TraceFormats }, help: "layout of the trace (default: told by its content)",
-		apply: applyTraceFormat},
 	{flag: "arrival", names: profiles.ArrivalProcesses, help: "arrival process: poisson, constant, gamma:cv=2, ramp:from=1,to=50,over=5m, steps:1/s*1m,5/s*2m, sine:amplitude=5,period=60s or trace",
 		apply: applyArrival},
 	{flag: "trace-speed", help: "how many times faster than recorded a trace is replayed",

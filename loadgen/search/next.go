@@ -114,7 +114,14 @@ func (o Options) rounded(load float64) float64 {
 	if o.Whole {
 		return math.Round(load)
 	}
-	// Three digits: a load is said, compared and typed again by people.
+	if load <= o.Min || load >= o.Max {
+		return min(max(load, o.Min), o.Max) // the bounds are as someone gave them
+	}
+	return min(max(threeDigits(load), o.Min), o.Max)
+}
+
+// threeDigits rounds a load to what people say, compare and type again.
+func threeDigits(load float64) float64 {
 	scale := math.Pow(10, 2-math.Floor(math.Log10(load)))
-	return min(max(math.Round(load*scale)/scale, o.Min), o.Max)
+	return math.Round(load*scale) / scale
 }

@@ -116,8 +116,7 @@ func (s Sweep) rounded(load float64) float64 {
 	if s.Axis == Concurrency {
 		return math.Round(load)
 	}
-	scale := math.Pow(10, 2-math.Floor(math.Log10(load)))
-	return math.Round(load*scale) / scale
+	return threeDigits(load)
 }
 
 // Knee is the index of the point with the largest power, throughput ÷ response

@@ -34,6 +34,9 @@ type Run struct {
 	// nobody asked for one.
 	StartAt time.Time
 
+	// Setup is what shaped the requests beside the scenario: seed, dialect, length
+	// and the like, in words. Only runs that agree on it can be put together.
+	Setup string
 	// Requests is how many were asked for; 0 when something else bounded the run.
 	Requests int
 	// AskedRPS is the rate of requests that was asked for, per second; 0 when the

@@ -15,6 +15,7 @@ type runJSON struct {
 	ID           string          `json:"id,omitempty"`
 	Scenario     json.RawMessage `json:"scenario,omitempty"`
 	Asked        string          `json:"asked,omitempty"`
+	Setup        string          `json:"setup,omitempty"`
 	Requests     int             `json:"asked_requests,omitempty"`
 	AskedRPS     float64         `json:"asked_rps,omitempty"`
 	Target       Target          `json:"target"`
@@ -62,7 +63,7 @@ type costJSON struct {
 // fraction, a price of 0) is left out.
 func (r Run) MarshalJSON() ([]byte, error) {
 	out := runJSON{
-		Kind: r.Kind, ID: r.ID, Scenario: r.Scenario, Asked: r.Asked, Requests: r.Requests, AskedRPS: r.AskedRPS, Defaults: r.Defaults,
+		Kind: r.Kind, ID: r.ID, Scenario: r.Scenario, Asked: r.Asked, Setup: r.Setup, Requests: r.Requests, AskedRPS: r.AskedRPS, Defaults: r.Defaults,
 		Target: r.Target, Environment: r.Environment,
 		Window:      windowJSON{seconds(r.Window.Start), seconds(r.Window.End)},
 		SLODefault:  r.SLODefault,
@@ -101,7 +102,7 @@ func (r *Run) UnmarshalJSON(text []byte) error {
 		in.Scenario = compact.Bytes()
 	}
 	*r = Run{
-		Kind: in.Kind, ID: in.ID, Scenario: in.Scenario, Asked: in.Asked, Requests: in.Requests, AskedRPS: in.AskedRPS, Defaults: in.Defaults,
+		Kind: in.Kind, ID: in.ID, Scenario: in.Scenario, Asked: in.Asked, Setup: in.Setup, Requests: in.Requests, AskedRPS: in.AskedRPS, Defaults: in.Defaults,
 		Target: in.Target, Environment: in.Environment,
 		Window:      Window{time.Duration(in.Window.Start), time.Duration(in.Window.End)},
 		SLODefault:  in.SLODefault,

@@ -70,6 +70,8 @@ func sameWorkload(a, b *Saved) error {
 		return fmt.Errorf("it is one of %d shards, the other one of %d", y.Shards, x.Shards)
 	case !sameJSON(x.Scenario, y.Scenario):
 		return errors.New("their scenarios differ")
+	case x.Setup != y.Setup:
+		return fmt.Errorf("they were made in different ways: %s; %s", y.Setup, x.Setup)
 	case !slices.Equal(x.SLO, y.SLO):
 		return errors.New("their objectives differ")
 	case warmup(x) != warmup(y) && warmup(x) >= 0 && warmup(y) >= 0:

@@ -17,7 +17,7 @@ var agreed = time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
 // shardRun is shard i of n of a run, begun late after the agreed start.
 func shardRun(i, n int, late time.Duration) Run {
 	return Run{
-		Kind: "bench", ID: fmt.Sprintf("id%d", i), Scenario: json.RawMessage(`{"model":"m"}`), Shard: i, Shards: n, StartAt: agreed,
+		Kind: "bench", Setup: "seed 1", ID: fmt.Sprintf("id%d", i), Scenario: json.RawMessage(`{"model":"m"}`), Shard: i, Shards: n, StartAt: agreed,
 		Target: Target{Endpoint: "http://a/v1", Model: "m"}, SLO: []SLO{{TTFT: time.Second, Attainment: 0.99}},
 		Environment: Environment{Host: fmt.Sprintf("host%d", i), Cores: 2, Start: agreed.Add(late)},
 		Window:      Window{Start: time.Second, End: 10 * time.Second}, Client: Client{CPUFraction: 0.1 * float64(i+1), GCPauseP99: time.Duration(i)},
@@ -104,6 +104,7 @@ func TestMergeRefuses(t *testing.T) {
 		{"another number of shards", func(r *Run) { r.Shards = 3 }, "one of 3 shards"},
 		{"the same shard again", func(r *Run) { r.Shard = 0 }, "as run"},
 		{"another scenario", func(r *Run) { r.Scenario = json.RawMessage(`{"model":"x"}`) }, "scenarios differ"},
+		{"another seed or dialect", func(r *Run) { r.Setup = "seed 2" }, "different ways: seed 2; seed 1"},
 		{"another objective", func(r *Run) { r.SLO = nil }, "objectives differ"},
 		{"another warm-up", func(r *Run) { r.Window.Start = 0 }, "warm-ups differ"},
 		{"another model", func(r *Run) { r.Target.Model = "x" }, "different models"},
