@@ -40,6 +40,9 @@ func (r *runner) warnings() (found []record.Warning) {
 	if why := r.aborted(); why != "" {
 		warn(record.Aborted, "%s", why)
 	}
+	if r.uncounted.Load() {
+		warn("due_uncounted", "the client was so far behind that it gave up counting what was due: more was offered, and dropped, than is told here")
+	}
 	if broken := r.broken.Load(); broken > 0 {
 		warn("sessions_broken", "sessions that ended early because a request of theirs failed or was dropped: %d; their later requests, %d, were never due and are not counted", broken, r.unsent.Load())
 	}

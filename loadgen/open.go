@@ -13,6 +13,7 @@ func (r *runner) openLoop() {
 	r.helpers.Go(func() {
 		defer r.queue.forget()
 		r.build(r.queue.push)
+		r.built.Store(true)
 	})
 	paced := make(chan struct{})
 	go func() { // a goroutine of its own, because its thread is given up
@@ -50,7 +51,11 @@ func (r *runner) pace() {
 		}
 		if end > 0 && until == end {
 			r.ended(end) // exactly the length that was asked for
-			return
+			if r.caughtUp(end) {
+				return
+			}
+			r.o.wait(r.sending, r.queue.changed, r.start.Add(end+tooLate+r.o.Drain))
+			continue
 		}
 		if j := r.queue.take(until); j != nil && r.admit(j) {
 			if j.left() > 0 {
@@ -59,6 +64,21 @@ func (r *runner) pace() {
 			r.inFlight.Go(func() { r.converse(j) })
 		}
 	}
+}
+
+// caughtUp reports whether nothing that was due before the end is still to come. A
+// client that is behind has yet to make what it could not send, which is dropped and
+// counted: what was due is what was offered. That too has a limit in time.
+func (r *runner) caughtUp(end time.Duration) bool {
+	if r.built.Load() {
+		due, ok, _ := r.queue.next()
+		return !ok || due >= end
+	}
+	if r.now() < end+tooLate+r.o.Drain {
+		return false
+	}
+	r.uncounted.Store(true)
+	return true
 }
 
 // endOfTrace fixes the end of a window after which no request will ever be due: a

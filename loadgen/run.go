@@ -50,8 +50,10 @@ type runner struct {
 	hard    context.Context // ends when requests in flight are cut
 	cut     context.CancelCauseFunc
 
-	queue           *queue  // jobs of an open loop, later turns of a closed one
-	ahead, thinking *budget // bodies that are built and not sent: of first turns, of later ones
+	queue           *queue      // jobs of an open loop, later turns of a closed one
+	ahead, thinking *budget     // bodies that are built and not sent: of first turns, of later ones
+	built           atomic.Bool // every first turn of an open loop has been made
+	uncounted       atomic.Bool // … or will never be
 	usedUp          atomic.Bool
 	lastDue         atomic.Int64 // of an open loop, a time.Duration
 

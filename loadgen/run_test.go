@@ -1,6 +1,7 @@
 package loadgen
 
 import (
+	"context"
 	"sync"
 	"testing"
 	"time"
@@ -49,6 +50,25 @@ func TestOverloadIsAccounted(t *testing.T) {
 			if !r.Scheduled.Known() || (r.Outcome == record.Dropped) == r.Sent.Known() {
 				t.Errorf("%+v", r)
 			}
+		}
+	})
+}
+
+// TestSlowWriterIsAccounted: a client that makes ten bodies a second of the hundred
+// that are due loses none of the others: they were due, and are dropped.
+func TestSlowWriterIsAccounted(t *testing.T) {
+	o := Options{Workload: fixed(t, constant(100), 8, 1), Duration: 2 * time.Second}
+	o.write = func(r *runner, j *job, withUsage bool) []byte {
+		sleepUntil(context.Background(), nil, time.Now().Add(100*ms))
+		return writeBody(r, j, withUsage)
+	}
+	virtual(t, &mock.Server{TTFT: ms, Tokens: 1}, o, func(result *Result) {
+		n := tally(result.Records)
+		if len(result.Records) != 200 || n[record.OK] < 10 || n[record.OK]+n[record.Dropped] != 200 {
+			t.Errorf("%d records, outcomes %v", len(result.Records), n)
+		}
+		if end := result.Run.Window.End; end != 2*time.Second {
+			t.Errorf("window to %v", end)
 		}
 	})
 }
