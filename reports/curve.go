@@ -69,6 +69,9 @@ type CurvePoint struct {
 	// all begun.
 	NotReached bool   `json:"not_reached,omitempty"`
 	Verdict    string `json:"verdict"`
+	// Unreachable means that no request reached the target, so that the run says
+	// nothing of a load.
+	Unreachable bool `json:"-"`
 }
 
 // CurveLimit is the largest load that meets the objective.
@@ -109,6 +112,8 @@ func NewCurvePoint(load float64, run string, r *Report) CurvePoint {
 			}
 		}
 	}
+	q := r.Requests
+	p.Unreachable = q.Failed > 0 && q.OK == 0 && q.Failures[record.Connect] == q.Failed
 	for _, w := range r.Warnings {
 		if w.Code == RateNotReached {
 			p.NotReached, p.Trusted, p.Verdict = true, false, "load not reached"

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/llmctl/llmctl/internal/iostreams"
+	"github.com/llmctl/llmctl/internal/units"
 	"github.com/llmctl/llmctl/loadgen"
 	"github.com/llmctl/llmctl/loadgen/client"
 	"github.com/llmctl/llmctl/profiles"
@@ -125,6 +126,11 @@ func (f *benchFlags) resolve(cmd *cobra.Command, s *iostreams.IO) (*bench, error
 	if err != nil {
 		return nil, err
 	}
+	for _, name := range []string{"save", "model", "endpoint"} {
+		if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
+			return nil, fmt.Errorf("--%s is empty; leave it out, or is a variable not set?", name)
+		}
+	}
 	if cmd.Flags().Changed("duration") && cmd.Flags().Changed("requests") {
 		return nil, errors.New("--duration and --requests both bound the run; give one of them")
 	}
@@ -149,7 +155,8 @@ func (f *benchFlags) resolve(cmd *cobra.Command, s *iostreams.IO) (*bench, error
 		func() error { return checkAsserts(f.asserts) },
 		func() error { return f.curve.checkAsserts(f.asserts) },
 		func() error { return b.complete(sc, cmd) },
-		func() error { return f.checkCap(cmd, b.scenario.Workload.Arrival) },
+		func() error { return f.checkLoop(cmd, b.scenario.Workload.Arrival) },
+		func() error { return checkLengths(b.scenario.Workload) },
 		func() error { return f.curve.checkLimits(b.scenario.Workload.Arrival, f.duration, f.seed) },
 	} {
 		if err := check(); err != nil {
@@ -181,11 +188,31 @@ func (f *benchFlags) checkTarget(cmd *cobra.Command) error {
 	return nil
 }
 
-// checkCap refuses a cap on what a closed loop has in flight, whose number is its
-// cap.
-func (f *benchFlags) checkCap(cmd *cobra.Command, a profiles.Arrival) error {
-	if cmd.Flags().Changed("max-in-flight") && a.ClosedLoop() {
+// checkLoop refuses flags that are without effect in a closed loop.
+func (f *benchFlags) checkLoop(cmd *cobra.Command, a profiles.Arrival) error {
+	switch given := cmd.Flags().Changed; {
+	case !a.ClosedLoop():
+	case given("max-in-flight"):
 		return errors.New("--max-in-flight is for open loops; a closed loop never has more in flight than its --concurrency or --users")
+	case given("abort-saturated"):
+		return errors.New("--abort-saturated is for open loops; a closed loop can not be overrun")
+	}
+	return nil
+}
+
+// maxPrompt is the longest prompt that bench makes, in tokens: ten times the
+// longest window of any model, and some tens of megabytes.
+const maxPrompt = 10_000_000
+
+// checkLengths refuses prompts that would fill the memory, and a shared prefix that
+// no prompt has room for.
+func checkLengths(w profiles.Workload) error {
+	switch longest := w.Input.Largest(); {
+	case w.Input == profiles.Distribution{}:
+	case longest > maxPrompt:
+		return fmt.Errorf("prompts of up to %s tokens are longer than any server takes, expected at most %s (--isl)", units.Number(longest), units.Count(maxPrompt))
+	case w.Prefix.Groups > 0 && float64(w.Prefix.Tokens) >= longest:
+		return fmt.Errorf("a shared prefix of %s tokens does not fit into prompts of at most %s (--prefix, --isl)", units.Count(int64(w.Prefix.Tokens)), units.Number(longest))
 	}
 	return nil
 }
@@ -211,6 +238,9 @@ func (f *benchFlags) checkChoices(sc profiles.Scenario) error {
 			return fmt.Errorf("%s: unknown choice %q, expected one of %s", c.flag, c.value, strings.TrimLeft(strings.Join(c.choices, ", "), ", "))
 		}
 	}
+	if f.quiet && f.ui != "auto" && f.ui != "none" {
+		return fmt.Errorf("--quiet shows no progress and --ui %s shows it; give one of them", f.ui)
+	}
 	if f.requests == 0 && f.duration <= 0 {
 		return fmt.Errorf("a run of %s measures nothing, expected more than 0 (--duration)", f.duration)
 	}
@@ -225,8 +255,11 @@ func (f *benchFlags) checkChoices(sc profiles.Scenario) error {
 	if f.total == 0 {
 		return errors.New("--timeout 0s leaves no time for a request")
 	}
-	if f.count < 1 || f.maxInFlight < 1 {
-		return fmt.Errorf("--count %d and --max-in-flight %d must be at least 1", f.count, f.maxInFlight)
+	if f.count < 1 {
+		return fmt.Errorf("--count %d: expected at least 1", f.count)
+	}
+	if f.maxInFlight < 1 {
+		return fmt.Errorf("--max-in-flight %d: expected at least 1", f.maxInFlight)
 	}
 	return nil
 }

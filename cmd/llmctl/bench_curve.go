@@ -118,6 +118,9 @@ func (f *curveFlags) checkSweep(given func(string) bool) (err error) {
 			return fmt.Errorf("--%s is one load and --sweep names several; give one of them", name)
 		}
 	}
+	if f.sweep.Axis == search.Concurrency && given("arrival") {
+		return errors.New("--arrival is for open loops, and --sweep of a concurrency makes closed ones; give one of them")
+	}
 	return nil
 }
 

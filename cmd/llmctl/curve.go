@@ -129,7 +129,16 @@ func (b *bench) checkCurveFolder() error {
 	if err := atomicfile.Check(path); err != nil {
 		return usagef("saving to %s: %w", dir, err)
 	}
-	return nil
+	if resume {
+		return nil
+	}
+	// Of several processes that were given the same folder one makes the file.
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+	if err != nil {
+		return usagef("saving to %s: %w", dir, err)
+	}
+	_, err = fmt.Fprintf(file, "{%q: %q, \"points\": [], \"warnings\": []}\n", "schema", reports.CurveSchema)
+	return errors.Join(err, file.Close())
 }
 
 // takeUp reads the points of a saved curve that was measured in the same way.
@@ -141,6 +150,9 @@ func (c *curveRun) takeUp(path string) error {
 	old, err := reports.ParseCurve(data)
 	if err != nil {
 		return err
+	}
+	if old.Kind == "" {
+		return nil // begun, and stopped before its first point
 	}
 	switch now := c.curve; {
 	case old.Kind != now.Kind || old.Axis != now.Axis:
@@ -181,6 +193,9 @@ func (c *curveRun) measure(ctx context.Context, stop *stopper, t target) error {
 		}
 		if stop.used() {
 			return nil // half a run is no point
+		}
+		if point.Unreachable {
+			return c.bench.unreachable(ctx, t)
 		}
 		c.curve.Add(point, c.bench.flags.seed)
 		if c.bench.progress() == "plain" {

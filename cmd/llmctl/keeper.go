@@ -47,6 +47,9 @@ func (b *bench) newKeeper(path string) (*keeper, error) {
 // numbered ones inside of it when there are several.
 func (b *bench) newKeepers() (keepers []*keeper, err error) {
 	dir, n := b.flags.save, b.flags.phases.repeat
+	if dir != "" && exists(filepath.Join(dir, curveFile)) {
+		return nil, usagef("saving to %s: it holds the runs of a sweep or a search, expected another folder", dir)
+	}
 	if n > 1 && dir != "" {
 		if _, err := os.Stat(filepath.Join(dir, record.RunFile)); err == nil {
 			return nil, usagef("saving to %s: it already holds a run, expected a directory for %d of them", dir, n)

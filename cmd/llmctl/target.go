@@ -58,6 +58,18 @@ func (t target) dead(measured []*reports.Report) bool {
 	}
 }
 
+// unreachable says why a target that requests could not reach has ended a series of
+// runs.
+func (b *bench) unreachable(ctx context.Context, t target) error {
+	if t.child != nil {
+		return t.child.failed()
+	}
+	if _, err := probeAll(ctx, b.clientOptions(t)); err != nil {
+		return hinted(exitFailed, err, "no request of the last run reached the target; with --save, --resume goes on once it is back")
+	}
+	return &failure{code: exitFailed, err: errors.New("no request of the last run reached the target")}
+}
+
 // errInterrupted ends a bench that was stopped before anything was sent.
 var errInterrupted = &failure{code: exitInterrupted, err: errors.New("interrupted before anything was sent")}
 
