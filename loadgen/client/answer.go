@@ -96,7 +96,10 @@ func (x *exchange) event(event openai.Event, now time.Duration) {
 	x.usage(&a.chunk.Usage)
 	if x.request.Keep {
 		a.text = a.chunk.AppendText(a.text)
-		a.calls.add(a.chunk.ToolCalls())
+		for _, pieces := range a.chunk.ToolCalls() {
+			a.calls.add(pieces)
+		}
+		a.calls.addWhole(a.chunk.Call())
 	}
 	if x.countTokens != nil {
 		a.said = a.chunk.AppendText(a.chunk.AppendReasoning(a.said))

@@ -254,6 +254,16 @@ func TestKeep(t *testing.T) {
 		{"whole calls without index, arguments not quoted", []string{
 			piece(`{"id":"a","function":{"name":"f","arguments":{"x":1}}},{"id":"b","function":{"name":"g","arguments":null}}`), done},
 			"", `[{"id":"a","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}},{"id":"b","type":"function","function":{"name":"g","arguments":""}}]`},
+		{"text of parts, without their thinking", []string{delta(`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"a"}]}`), c("b"), done}, "ab", ""},
+		{"two choices of index 0 in one event", []string{event(`{"choices":[{"index":0,"delta":{"content":"a"}},{"index":0,"delta":{"content":"b"}}]}`), done}, "ab", ""},
+		{"completions of two indexes", []string{event(`{"choices":[{"index":1,"text":"b"}]}`), event(`{"choices":[{"index":0,"text":"a"}]}`), done}, "a", ""},
+		{"calls of the Responses API", []string{
+			event(`{"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","call_id":"a","name":"f","arguments":""}}`),
+			event(`{"type":"response.function_call_arguments.delta","output_index":0,"delta":"{\"x\":1}"}`),
+			event(`{"type":"response.output_item.done","output_index":0,"item":{"type":"function_call","call_id":"a","name":"f","arguments":"{\"x\":1}"}}`),
+			event(`{"type":"response.output_item.done","output_index":1,"item":{"type":"custom_tool_call","call_id":"b","name":"g","input":"go"}}`),
+			event(`{"type":"response.completed","response":{"status":"completed"}}`)},
+			"", `[{"id":"a","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}},{"id":"b","type":"function","function":{"name":"g","arguments":"go"}}]`},
 		{"null, empty and nonsense", []string{delta(`{"content":"a","tool_calls":null}`), delta(`{"tool_calls":[]}`), delta(`{"tool_calls":[7]}`), done}, "a", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
