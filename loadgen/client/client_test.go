@@ -37,6 +37,8 @@ func dials(count *int, tapes ...[]string) func(context.Context, string, string) 
 func TestRetries(t *testing.T) {
 	later := (&response{status: 503, fields: "Connection: close\r\nRetry-After: 3\r\n"}).reads()
 	busy := (&response{status: 503, fields: "Connection: close\r\n"}).reads()
+	// The bubble of synctest begins at this date.
+	dated := (&response{status: 503, fields: "Connection: close\r\nRetry-After: Sat, 01 Jan 2000 00:00:04 GMT\r\n"}).reads()
 	bad := (&response{status: 404}).reads()
 	fine := body(c("a"), finish("stop"), done).reads()
 	for _, tt := range []struct {
@@ -50,6 +52,7 @@ func TestRetries(t *testing.T) {
 		{"none by default", 0, [][]string{busy, fine}, 1, "http_503", 0},
 		{"twice, then fine", 2, [][]string{busy, busy, fine}, 3, "", 1500 * time.Millisecond},
 		{"not enough", 1, [][]string{busy, busy, fine}, 2, "http_503", 500 * time.Millisecond},
+		{"the server names a date", 1, [][]string{dated, fine}, 2, "", 4 * time.Second},
 		{"the server says when", 1, [][]string{later, fine}, 2, "", 3 * time.Second},
 		{"what does not pass", 5, [][]string{bad, fine}, 1, "http_404", 0},
 		{"longer than the request may take", 9, [][]string{busy}, 4, record.TimeoutTotal, 5 * time.Second},
@@ -290,6 +293,10 @@ func TestDocument(t *testing.T) {
 		failure record.Failure
 	}{
 		{"whole", &response{kind: "application/json", pieces: cut(whole[:20], whole[20:])}, ""},
+		{"T34 detail", &response{kind: "application/json", pieces: cut(`{"detail":"oops"}`)}, record.StreamError},
+		{"empty object", &response{kind: "application/json", pieces: cut(`{}`)}, record.NoOutput},
+		{"empty list", &response{kind: "application/json", pieces: cut(`{"object":"list","data":[]}`)}, record.NoOutput},
+		{"answer of another API", &response{kind: "application/json", pieces: cut(`{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}]}`)}, record.NoOutput},
 		{"cut", &response{kind: "application/json", pieces: cut(whole), broken: true}, record.Truncated},
 		{"error", &response{kind: "application/json", pieces: cut(`{"error":{"message":"m"}}`)}, record.StreamError},
 		{"no JSON", &response{pieces: cut("hello")}, record.Malformed},
