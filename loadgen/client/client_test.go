@@ -78,7 +78,7 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// TestKeepAliveRace: a request that meets a connection which the server is
+// TestKeepAliveRace is T41: a request that meets a connection which the server is
 // closing is sent once more, and counted.
 func TestKeepAliveRace(t *testing.T) {
 	once := body(c("a"), finish("stop"), done).reads() // then the server closes

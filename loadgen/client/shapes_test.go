@@ -216,6 +216,19 @@ func ordered(t *testing.T, r *record.Record) {
 	}
 }
 
+// TestT13LargestEvent: how large an event may be is for the user to say.
+func TestT13LargestEvent(t *testing.T) {
+	for _, tt := range []struct {
+		largest, size int
+		failure       record.Failure
+	}{{0, 17 << 20, ""}, {0, 33 << 20, record.Malformed}, {1000, 800, ""}, {1000, 1001, record.Malformed}, {40 << 20, 33 << 20, ""}} {
+		r := play(t, "wire", Options{MaxEvent: tt.largest}, body(c(strings.Repeat("x", tt.size)), done).reads())
+		if r.Failure != tt.failure || tt.failure != "" && !strings.Contains(r.Detail, "too large") {
+			t.Errorf("an event of %d bytes, %d allowed: %s %q", tt.size, tt.largest, r.Failure, r.Detail)
+		}
+	}
+}
+
 func TestDetail(t *testing.T) {
 	tests := []struct {
 		name   string
