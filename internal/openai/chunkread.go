@@ -106,18 +106,19 @@ func (c *Chunk) choice(s *jsonscan.Scanner) {
 	if failed {
 		c.Failed, c.message, c.kind = true, message, kind
 	}
-	before := *c
+	content, thinking, calls := c.Content, c.Reasoning, c.ToolCall
+	texts, thoughts := len(c.texts), len(c.thoughts)
 	c.Content, c.Reasoning, c.ToolCall = len(text) > 0, false, false
 	if index == 0 && len(text) > 0 {
 		c.texts = append(c.texts, text)
 	}
 	for i := range parts {
-		c.add(&parts[i], index == 0, len(before.texts), len(before.thoughts))
+		c.add(&parts[i], index == 0, texts, thoughts)
 	}
 	if c.Output() {
 		c.Opened |= SetOf(index)
 	}
-	c.Content, c.Reasoning, c.ToolCall = c.Content || before.Content, c.Reasoning || before.Reasoning, c.ToolCall || before.ToolCall
+	c.Content, c.Reasoning, c.ToolCall = c.Content || content, c.Reasoning || thinking, c.ToolCall || calls
 }
 
 // delta is the new part of one choice.
