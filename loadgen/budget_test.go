@@ -42,7 +42,8 @@ func TestBudget(t *testing.T) {
 	})
 }
 
-// TestBodiesAheadAreBounded: long prompts are not built by the hundred before
+// TestBodiesAheadAreBounded is T65: bodies are built ahead, in a queue that is
+// bounded: long prompts are not built by the hundred before
 // they are due, and all of them are sent.
 func TestBodiesAheadAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -83,6 +83,41 @@ func TestMoments(t *testing.T) {
 	}
 }
 
+// TestFirstTokenIsNoGap is T31: the time to the first token is no gap between
+// tokens.
+func TestFirstTokenIsNoGap(t *testing.T) {
+	server := &mock.Server{TTFT: 1000 * ms, ITL: 10 * ms, Tokens: 5}
+	virtual(t, server, Options{Workload: fixed(t, closed(1), 8, 5), Requests: 1}, func(result *Result) {
+		r := result.Records[0]
+		m, ok := r.Chunks.(*record.MeasuredChunks)
+		if !ok || len(m.Times) != 5 || m.Times[0] != since(r.First) {
+			t.Fatalf("events at %v, the first token at %v", r.Chunks, since(r.First))
+		}
+		for i := 1; i < len(m.Times); i++ {
+			if gap := m.Times[i] - m.Times[i-1]; gap != 10*ms {
+				t.Errorf("gap %d is %v", i, gap)
+			}
+		}
+		if tpot, ok := r.TPOT(); !ok || tpot != 10*ms {
+			t.Errorf("TPOT %v", tpot)
+		}
+	})
+}
+
+// TestOneTokenHasNoTPOT is T33: what one token can not tell is absent, and the
+// rest is there.
+func TestOneTokenHasNoTPOT(t *testing.T) {
+	server := &mock.Server{TTFT: 100 * ms, ITL: 10 * ms, Tokens: 1}
+	virtual(t, server, Options{Workload: fixed(t, closed(1), 8, 1), Requests: 1}, func(result *Result) {
+		r := result.Records[0]
+		_, hasTPOT := r.TPOT()
+		ttft, _ := r.TTFT()
+		if e2e, _ := r.E2E(); hasTPOT || ttft != 100*ms || e2e != 100*ms || r.Output != record.Counted(1) {
+			t.Errorf("TPOT known: %v, TTFT %v, E2E %v, %v tokens", hasTPOT, ttft, e2e, r.Output)
+		}
+	})
+}
+
 // TestContinuousUsage is T23: events of four tokens are not tokens.
 func TestContinuousUsage(t *testing.T) {
 	server := &mock.Server{TTFT: 100 * ms, ITL: 10 * ms, Tokens: 40, TokensPerChunk: 4, ContinuousUsage: true}

@@ -82,7 +82,7 @@ func TestForeignText(t *testing.T) {
 		{"answer", answer, `req 1\u009b2J`, `stop\x1b[2J`, ""},
 		{"error page", refusal, "", "", `slow\x1b]0;owned\a down`},
 		{"error in the stream", broken, "", "", `out of \x1b[1mmemory`},
-		{"no stream", page, "", "", `the answer holds no event, it begins with "<p>\x1b[31m\n</p>"`},
+		{"no stream", page, "", "", `answered no events as text/event-stream: <p>\x1b[31m </p>`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := one(t, scripted(tt.script), func(o *Options) { o.Model = "m\x1b[31m\nx" })

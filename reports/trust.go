@@ -128,7 +128,7 @@ func (c *collector) warn(r *Report) {
 		c.note(r, "server_restarted", "a counter of the server fell during the run: it was restarted, or several servers answer at one address; what its counters say is left out")
 	}
 	if c.implausible > 0 {
-		c.note(r, "usage_implausible", "for %s the server told token counts that can not be (more cached than prompt tokens, none beside output, negative, or huge); they are taken as absent", count(c.implausible, "request"))
+		c.note(r, "usage_implausible", "for %s the server told token counts that can not be (more cached than prompt tokens, no output or far less than events, more than was asked for, negative, or huge); they are taken as absent", count(c.implausible, "request"))
 	}
 	switch r.Tokens.Source {
 	case string(record.Estimated):

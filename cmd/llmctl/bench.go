@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
+	stdlog "log"
 	"net/http"
 	"slices"
 	"strconv"
@@ -68,6 +70,7 @@ go to disk as they complete.`,
 			if err != nil {
 				return usage(err)
 			}
+			stdlog.SetOutput(io.Discard) // net/http writes what it can not return, into the live view
 			return b.run(cmd.Context())
 		},
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/llmctl/llmctl/internal/units"
 	"github.com/llmctl/llmctl/internal/userfile"
 	"github.com/llmctl/llmctl/loadgen/client"
 	"github.com/llmctl/llmctl/profiles"
@@ -26,6 +27,8 @@ type clientFlags struct {
 	ca, cert, key string
 	connect       time.Duration
 	retries       int
+	event         string
+	maxEvent      int         // in bytes, read by check
 	tls           *tls.Config // read by check
 }
 
@@ -38,6 +41,7 @@ func (f *clientFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.cert, "cert", "", "PEM file of a client certificate")
 	flags.StringVar(&f.key, "key", "", "PEM file of its key")
 	flags.DurationVar(&f.connect, "timeout-connect", client.DefaultConnectTimeout, "longest attempt to connect")
+	flags.StringVar(&f.event, "max-event", "", "largest event of a stream, e.g. 64MiB; a larger one fails its request (default: 32MiB)")
 	flags.IntVar(&f.retries, "retries", 0, "further attempts of a request that could not connect or was answered 408, 429, 500, 502, 503 or 504; time runs from the first")
 }
 
@@ -63,6 +67,13 @@ func (f *clientFlags) check(cmd *cobra.Command) error {
 	}
 	if f.retries < 0 || f.retries > 100 {
 		return fmt.Errorf("--retries %d: expected 0 to 100", f.retries)
+	}
+	if f.event != "" {
+		n, err := units.ParseBytes(f.event)
+		if err != nil || n < 1 || n > 1<<30 {
+			return fmt.Errorf("--max-event %q: expected a size up to 1GiB, e.g. 64MiB", f.event)
+		}
+		f.maxEvent = int(n)
 	}
 	if slices.Contains(f.endpoints, "") {
 		return errors.New("--endpoint is empty, expected a URL like http://localhost:8000/v1")
@@ -106,7 +117,7 @@ func (f *clientFlags) options(o *client.Options) {
 	if len(f.endpoints) > 1 {
 		o.Others = f.endpoints[1:]
 	}
-	o.HTTP, o.TLS, o.ConnectTimeout, o.Retries = client.HTTP(f.http), f.tls, f.connect, f.retries
+	o.HTTP, o.TLS, o.ConnectTimeout, o.Retries, o.MaxEvent = client.HTTP(f.http), f.tls, f.connect, f.retries, f.maxEvent
 }
 
 // public are the endpoints as they may be kept, nil when there is only one.

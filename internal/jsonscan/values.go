@@ -3,6 +3,7 @@ package jsonscan
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"strconv"
 	"unicode/utf8"
 
@@ -83,32 +84,41 @@ func (s *Scanner) Bool() bool {
 	return false
 }
 
-// maxCount is the largest count that is believed; no request has more tokens.
-const maxCount = 1 << 31
+// maxCount is the largest count that is believed, 134 million: the longest
+// contexts are of ten million tokens.
+const maxCount = 1 << 27
 
-// Count reads a value and returns it when it is a count; absent when it is
-// something else.
+// Count reads a value and returns it when it is a count, be it written 17, 17.0
+// or 1.7e1; absent when it is something else.
 func (s *Scanner) Count() optional.Count {
 	text := s.Value()
-	if s.bad {
+	if s.bad || text[0] != '-' && (text[0] < '0' || text[0] > '9') {
 		return 0
 	}
 	n := 0
-	for i, c := range text {
+	for _, c := range text {
 		if c < '0' || c > '9' {
-			s.odd = s.odd || i == 0 && c == '-'
-			return 0
+			return s.realCount(text)
 		}
 		if n = 10*n + int(c-'0'); n > maxCount {
-			s.odd = true
-			return 0
+			return s.realCount(text)
 		}
 	}
 	return optional.Counted(n)
 }
 
+// realCount is the count that a number is which is no row of digits.
+func (s *Scanner) realCount(text []byte) optional.Count {
+	f, err := strconv.ParseFloat(string(text), 64)
+	if err != nil || text[0] == '-' || f > maxCount || f != math.Trunc(f) {
+		s.odd = true
+		return 0
+	}
+	return optional.Counted(int(f))
+}
+
 // ImpossibleCount reports whether Count has met a number that can not be a
-// count, a negative one or one beyond any, since it was last asked.
+// count, a negative one, a fraction or one beyond any, since it was last asked.
 func (s *Scanner) ImpossibleCount() bool {
 	odd := s.odd
 	s.odd = false

@@ -24,10 +24,12 @@ type Chunk struct {
 	Done bool // the end marker [DONE]
 
 	Choices   int  // length of choices
+	Opened    Set  // choices that carry output
+	Ended     Set  // choices with a finish_reason
 	Content   bool // some choice carries visible text
 	Reasoning bool // some choice carries reasoning text
 	ToolCall  bool // some choice carries a piece of a tool call
-	Embedding bool // the answer is a list that is not empty, as that of the embeddings API
+	Embedding bool // the answer is a list with an embedding
 	Role      bool // some choice names the role
 
 	// Finish is the last finish_reason that is not empty, as in the JSON. Of the
@@ -36,10 +38,17 @@ type Chunk struct {
 	Usage  Usage // zero when the chunk has none
 	Failed bool  // the chunk is an error
 
-	text, reasoning        []byte // of the choice with index 0, as in the JSON
-	tools                  []byte // its tool_calls, as in the JSON
-	message, kind, problem []byte // the message and type of an error, another server's words for it
+	texts, thoughts        [][]byte // of the choice with index 0, as in the JSON
+	tools                  [][]byte // its tool_calls, as in the JSON
+	call                   []byte   // a whole call of the Responses API
+	message, kind, problem []byte   // the message and type of an error, another server's words for it
 }
+
+// Set is a set of choices by index, those from 63 on as one.
+type Set uint64
+
+// SetOf is the set of one choice.
+func SetOf(index int) Set { return 1 << min(max(index, 0), 63) }
 
 // Usage is the server's count of tokens; each field is absent when the server
 // does not tell. Completion includes Reasoning, Prompt includes Cached.
@@ -57,28 +66,54 @@ func (c *Chunk) Output() bool { return c.Reasoning || c.Visible() }
 func (c *Chunk) Visible() bool { return c.Content || c.ToolCall || c.Embedding }
 
 // AppendText appends the decoded visible text of the first choice.
-func (c *Chunk) AppendText(dst []byte) []byte { return jsonscan.AppendUnquoted(dst, c.text) }
+func (c *Chunk) AppendText(dst []byte) []byte { return appendAll(dst, c.texts) }
 
 // AppendReasoning appends the decoded reasoning text of the first choice. A
 // text that is sent both as reasoning_content and as reasoning counts once.
-func (c *Chunk) AppendReasoning(dst []byte) []byte { return jsonscan.AppendUnquoted(dst, c.reasoning) }
+func (c *Chunk) AppendReasoning(dst []byte) []byte { return appendAll(dst, c.thoughts) }
 
-// ToolCalls is the value of tool_calls of the first choice, a JSON array of
-// pieces of calls; nil when it has none.
-func (c *Chunk) ToolCalls() []byte { return c.tools }
+func appendAll(dst []byte, texts [][]byte) []byte {
+	for _, text := range texts {
+		dst = jsonscan.AppendUnquoted(dst, text)
+	}
+	return dst
+}
+
+// ToolCalls are the values of tool_calls of the first choice, each a JSON array
+// of pieces of calls; empty when it has none.
+func (c *Chunk) ToolCalls() [][]byte { return c.tools }
+
+// Call is a tool call that the Responses API sends in whole, when all of it has
+// been sent in pieces: a JSON object, nil when there is none.
+func (c *Chunk) Call() []byte { return c.call }
 
 // FinishReason is the decoded finish reason, empty when there is none.
 func (c *Chunk) FinishReason() string { return string(jsonscan.AppendUnquoted(nil, c.Finish)) }
 
 // ErrorMessage is what the server says went wrong: the message of the error
-// object, else the detail that FastAPI servers send, else its type.
+// object, else the detail that FastAPI servers send, else its type, else the
+// finish_reason that says so.
 func (c *Chunk) ErrorMessage() string {
 	for _, text := range [][]byte{c.message, c.problem, c.kind} {
 		if len(text) > 0 {
 			return string(jsonscan.AppendUnquoted(nil, text))
 		}
 	}
+	if failing(c.Finish) {
+		return "finish_reason " + c.FinishReason()
+	}
 	return ""
+}
+
+// failing reports whether a finish_reason, or the status of a response, is not
+// that of an answer that came to its end: abort is that of vLLM and SGLang, the
+// last one of DeepSeek.
+func failing(finish []byte) bool {
+	switch string(finish) {
+	case "error", "failed", "abort", "aborted", "cancelled", "canceled", "insufficient_system_resource":
+		return true
+	}
+	return false
 }
 
 var doneMarker = []byte("[DONE]")
@@ -87,7 +122,7 @@ var doneMarker = []byte("[DONE]")
 // encoding/json does (RFC 8259, 10,000 levels at most); of a key that appears
 // twice the last counts. In steady state Parse does not allocate.
 func (c *Chunk) Parse(data []byte) error {
-	*c = Chunk{}
+	*c = Chunk{texts: c.texts[:0], thoughts: c.thoughts[:0], tools: c.tools[:0]}
 	if bytes.Equal(bytes.TrimSpace(data), doneMarker) {
 		c.Done = true
 		return nil

@@ -7,7 +7,7 @@ import "github.com/llmctl/llmctl/internal/jsonscan"
 type typed struct {
 	kind      []byte
 	delta     []byte // the new piece of text, of a call's arguments, …
-	newCall   bool   // item is a tool call with a name
+	call      []byte // item, when it is a tool call with a name
 	status    []byte // of the response
 	reason    []byte // why it is incomplete
 	usage     Usage
@@ -18,7 +18,7 @@ type typed struct {
 
 // response reads the object of the response, as far as it has been made.
 func (t *typed) response(s *jsonscan.Scanner) {
-	*t = typed{kind: t.kind, delta: t.delta, newCall: t.newCall}
+	*t = typed{kind: t.kind, delta: t.delta, call: t.call}
 	if !s.Enter('{') {
 		s.Skip()
 		return
@@ -41,7 +41,8 @@ func (t *typed) response(s *jsonscan.Scanner) {
 
 // item reads a part of the answer that begins or has ended.
 func (t *typed) item(s *jsonscan.Scanner) {
-	t.newCall = false
+	t.call = nil
+	start := s.At(s.Pos())
 	if !s.Enter('{') {
 		s.Skip()
 		return
@@ -57,7 +58,9 @@ func (t *typed) item(s *jsonscan.Scanner) {
 			s.Skip()
 		}
 	}
-	t.newCall = len(name) > 0 && (string(kind) == "function_call" || string(kind) == "custom_tool_call")
+	if len(name) > 0 && (string(kind) == "function_call" || string(kind) == "custom_tool_call") {
+		t.call = start.Value()
+	}
 }
 
 // textMember reads one string of an object.
@@ -83,26 +86,39 @@ func (c *Chunk) typed(t *typed) {
 	filled := len(t.delta) > 0
 	switch string(t.kind) {
 	case "response.output_text.delta", "response.refusal.delta":
-		c.Content, c.text = filled, t.delta
+		c.Content, c.texts = filled, append(c.texts[:0], t.delta)
 	case "response.reasoning_text.delta", "response.reasoning_summary_text.delta":
-		c.Reasoning, c.reasoning = filled, t.delta
+		c.Reasoning, c.thoughts = filled, append(c.thoughts[:0], t.delta)
 	case "response.function_call_arguments.delta", "response.custom_tool_call_input.delta",
 		"response.mcp_call_arguments.delta", "response.code_interpreter_call_code.delta":
 		c.ToolCall = filled
 	case "response.output_item.added":
-		c.ToolCall = t.newCall
+		c.ToolCall = len(t.call) > 0
+	case "response.output_item.done":
+		c.call = t.call
 	case "response.completed":
-		c.Finish = firstOf(t.status, completed)
-		c.Usage = t.usage
+		c.concluded(t, firstOf(t.status, completed))
 	case "response.incomplete":
-		c.Finish = firstOf(t.reason, t.status, incomplete)
-		c.Usage = t.usage
-	case "response.failed":
+		c.concluded(t, firstOf(t.reason, t.status, incomplete))
+	case "response.failed", "response.cancelled":
+		c.concluded(t, nil)
 		c.Failed = true
-		c.Usage = t.usage
-		c.message, c.kind = t.message, t.errorKind
 	case "error":
 		c.Failed = true
+	}
+	if c.Output() {
+		c.Opened = SetOf(0)
+	}
+}
+
+// concluded takes over the whole response, which its last event holds.
+func (c *Chunk) concluded(t *typed, finish []byte) {
+	c.Usage = t.usage
+	if len(finish) > 0 {
+		c.Finish, c.Ended = finish, SetOf(0)
+	}
+	if c.Failed = c.Failed || t.failed || failing(t.status); c.Failed {
+		c.message, c.kind = t.message, t.errorKind
 	}
 }
 

@@ -23,8 +23,9 @@ type Event struct {
 // boundaries at which the bytes arrive. It follows the WHATWG event-stream
 // grammar (CR, LF and CRLF end a line, one space after the colon is dropped, a
 // leading byte order mark is skipped, comments and unknown fields are ignored)
-// and departs from it in one point: an event that the stream ends without a
-// blank line is delivered, because real servers end that way.
+// and departs from it in two points: an event that the stream ends without a
+// blank line is delivered, because real servers end that way; and a field error,
+// by which llama.cpp tells its failures, is an event of that name.
 //
 //	d.Push(bytesFromRead)
 //	for event, ok := d.Next(); ok; event, ok = d.Next() { … }
@@ -178,6 +179,11 @@ func (d *Decoder) field(line []byte) {
 		d.data = append(d.data, value...)
 		d.hasData = true
 		d.check(len(d.data))
+	case "error":
+		if len(value) > 0 {
+			d.field([]byte("event: error"))
+			d.field(append([]byte("data:"), value...))
+		}
 	case "event":
 		d.name = append(d.name[:0], value...)
 	}

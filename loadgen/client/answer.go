@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"time"
@@ -18,15 +19,20 @@ type answer struct {
 	done   bool // [DONE] came
 	ended  bool // the stream is over
 
-	times    []time.Duration // of events with output
-	tokens   []int32         // in each of them, while the server tells
-	blind    bool            // the server did not tell for some event
-	counted  int             // completion tokens that the last usage told of
-	head     []byte          // the first bytes, to explain what is no stream
-	received int             // bytes
-	text     []byte          // visible text, where someone wants it
-	said     []byte          // text of every channel, where its tokens are counted
-	calls    toolCalls       // likewise
+	opened openai.Set // choices of which anything has come
+	closed openai.Set // of which a finish_reason has come
+	open   openai.Set // with output since their last finish_reason, if any
+
+	times     []time.Duration // of events with output
+	tokens    []int32         // in each of them, while the server tells
+	blind     bool            // the server did not tell for some event
+	counted   int             // completion tokens that the last usage told of
+	reasoning record.Count    // how many of them were reasoning
+	head      []byte          // the first bytes, to explain what is no stream
+	received  int             // bytes
+	text      []byte          // visible text, where someone wants it
+	said      []byte          // text of every channel, where its tokens are counted
+	calls     toolCalls       // likewise
 }
 
 // maxHead is how much of the start of an answer is kept to explain a failure.
@@ -79,6 +85,9 @@ func (x *exchange) event(event openai.Event, now time.Duration) {
 	a, r := &x.answer, x.record
 	a.events++
 	err := a.chunk.Parse(event.Data)
+	if err != nil && heartbeat(event) {
+		return
+	}
 	switch {
 	case string(event.Name) == "error", err == nil && a.chunk.Failed:
 		fail(r, record.StreamError, streamErrorText(&a.chunk, err, event.Data))
@@ -93,10 +102,13 @@ func (x *exchange) event(event openai.Event, now time.Duration) {
 		r.Closed = record.At(now)
 		return
 	}
-	x.usage(&a.chunk.Usage)
+	x.usage()
 	if x.request.Keep {
 		a.text = a.chunk.AppendText(a.text)
-		a.calls.add(a.chunk.ToolCalls())
+		for _, pieces := range a.chunk.ToolCalls() {
+			a.calls.add(pieces)
+		}
+		a.calls.addWhole(a.chunk.Call())
 	}
 	if x.countTokens != nil {
 		a.said = a.chunk.AppendText(a.chunk.AppendReasoning(a.said))
@@ -104,11 +116,51 @@ func (x *exchange) event(event openai.Event, now time.Duration) {
 	if a.chunk.Output() {
 		x.output(now)
 	}
-	if len(a.chunk.Finish) > 0 && !r.Finished.Known() {
+	x.progress(now)
+}
+
+// progress notes which choices go on and which have ended. The answer is
+// complete but for its closing as long as none goes on; whatever comes then puts
+// the end of it off.
+func (x *exchange) progress(now time.Duration) {
+	a, r := &x.answer, x.record
+	if a.chunk.Ended&^a.closed != 0 {
 		r.Finished = record.At(now)
 		r.FinishReason = OneLine(a.chunk.FinishReason())
-		x.watch.finished(now)
 	}
+	a.opened |= a.chunk.Opened | a.chunk.Ended
+	a.closed |= a.chunk.Ended
+	a.open = (a.open | a.chunk.Opened) &^ a.chunk.Ended
+	switch {
+	case a.closed == 0:
+	case a.open == 0:
+		x.watch.finished(now)
+	default:
+		x.watch.reopened(now)
+	}
+}
+
+// terminal reports whether the answer came to its end: [DONE], or a
+// finish_reason of every choice. After one of them more may come; when the
+// stream then does not end by itself, the answer was cut.
+func (a *answer) terminal() bool {
+	if a.ended {
+		return a.done || a.closed != 0 && a.closed == a.opened
+	}
+	return a.done || a.closed != 0 && a.open == 0
+}
+
+// heartbeat reports whether an event that is no chunk is none of the answer
+// either, but like a comment keeps the connection busy.
+func heartbeat(event openai.Event) bool {
+	switch string(event.Name) {
+	case "ping", "heartbeat", "keepalive", "keep-alive":
+		return true
+	case "error":
+		return false
+	}
+	data := bytes.TrimSpace(event.Data)
+	return len(data) == 0 || string(data) == "null"
 }
 
 func streamErrorText(chunk *openai.Chunk, parsing error, data []byte) string {
@@ -156,35 +208,6 @@ func (x *exchange) first(now time.Duration) {
 	x.onFirst(now, now-sent)
 }
 
-// usage notes the server's count of tokens, of which the last one counts.
-func (x *exchange) usage(u *openai.Usage) {
-	r := x.record
-	if u.Prompt.Known() {
-		r.Input = u.Prompt
-	}
-	if u.Cached.Known() {
-		r.Cached = u.Cached
-	}
-	if u.Completion.Known() {
-		r.Output, r.TokensSource = u.Completion, record.FromUsage
-	}
-	r.UsageImplausible = r.UsageImplausible || u.Implausible
-}
-
-// disbelieve takes as absent what the server counted when its counts contradict
-// each other or the events.
-func (x *exchange) disbelieve() {
-	a, r := &x.answer, x.record
-	prompt, promptKnown := r.Input.Value()
-	if cached, known := r.Cached.Value(); known && promptKnown && cached > prompt {
-		r.Input, r.Cached, r.UsageImplausible = 0, 0, true
-	}
-	if n, known := r.Output.Value(); known && n < 1 && len(a.times) > 0 {
-		r.Output, r.TokensSource, r.UsageImplausible = 0, "", true
-		a.blind = true
-	}
-}
-
 // estimate counts the output where the server does not: by one encode of all that
 // was said, since pieces of it may be tokens that the whole does not have, else in
 // events.
@@ -212,10 +235,9 @@ func (x *exchange) conclude(err error, gaveUp func() bool) {
 			x.estimate()
 		}
 	}
-	terminal := a.done || r.Finished.Known()
 	switch {
 	case r.Failure != "":
-	case terminal && len(a.times) > 0:
+	case a.terminal() && len(a.times) > 0:
 		r.Outcome = record.OK
 		r.ShortOutput = x.request.Exact && short(r)
 	case gaveUp():
@@ -226,7 +248,7 @@ func (x *exchange) conclude(err error, gaveUp func() bool) {
 	case len(a.times) == 0:
 		fail(r, record.NoOutput, "the stream ended without output")
 	default:
-		fail(r, record.Truncated, fmt.Sprintf("the stream ended after %d events with output, without finish_reason or [DONE]", len(a.times)))
+		fail(r, record.Truncated, fmt.Sprintf("the stream ended after %d events with output, without [DONE] or a finish_reason of every choice", len(a.times)))
 	}
 }
 

@@ -31,6 +31,10 @@ type Options struct {
 	TotalTimeout      time.Duration // from Sent to the end
 	ConnectTimeout    time.Duration // of one attempt to connect; DefaultConnectTimeout when 0
 
+	// MaxEvent is the largest event of a stream, in bytes; openai.MaxEventBytes
+	// when 0.
+	MaxEvent int
+
 	// Retries is how often a request is sent again that could not connect or was
 	// answered by a status that says “later”. Time runs from the first attempt.
 	Retries int
@@ -88,6 +92,7 @@ type Client struct {
 
 	bounds  bounds
 	retries int
+	largest int                  // event, in bytes; 0 is the usual limit
 	now     func() time.Duration // since the start of the run
 
 	refusals atomic.Uint32 // a bit for each of optional that the server does not know
@@ -116,6 +121,7 @@ func New(o Options) (*Client, error) {
 		dialect:     o.API.dialect(),
 		bounds:      bounds{firstToken: o.FirstTokenTimeout, idle: o.IdleTimeout, total: o.TotalTimeout},
 		retries:     o.Retries,
+		largest:     o.MaxEvent,
 		now:         o.Now,
 		countTokens: o.CountTokens,
 		onFirst:     o.OnFirst,
@@ -173,6 +179,7 @@ func (c *Client) Do(ctx context.Context, request Request, r *record.Record) Answ
 		i := int(uint64(r.Session) % uint64(n))
 		x.server, r.Endpoint = c.servers[i], record.Counted(i)
 	}
+	x.answer.decoder.Max = c.largest
 	x.watch = watchdog{now: c.now, cancel: cancel, bounds: c.bounds}
 	x.watch.bounds.leave = request.CancelAfter
 	x.send(ctx)

@@ -37,6 +37,8 @@ func dials(count *int, tapes ...[]string) func(context.Context, string, string) 
 func TestRetries(t *testing.T) {
 	later := (&response{status: 503, fields: "Connection: close\r\nRetry-After: 3\r\n"}).reads()
 	busy := (&response{status: 503, fields: "Connection: close\r\n"}).reads()
+	// The bubble of synctest begins at this date.
+	dated := (&response{status: 503, fields: "Connection: close\r\nRetry-After: Sat, 01 Jan 2000 00:00:04 GMT\r\n"}).reads()
 	bad := (&response{status: 404}).reads()
 	fine := body(c("a"), finish("stop"), done).reads()
 	for _, tt := range []struct {
@@ -50,6 +52,7 @@ func TestRetries(t *testing.T) {
 		{"none by default", 0, [][]string{busy, fine}, 1, "http_503", 0},
 		{"twice, then fine", 2, [][]string{busy, busy, fine}, 3, "", 1500 * time.Millisecond},
 		{"not enough", 1, [][]string{busy, busy, fine}, 2, "http_503", 500 * time.Millisecond},
+		{"the server names a date", 1, [][]string{dated, fine}, 2, "", 4 * time.Second},
 		{"the server says when", 1, [][]string{later, fine}, 2, "", 3 * time.Second},
 		{"what does not pass", 5, [][]string{bad, fine}, 1, "http_404", 0},
 		{"longer than the request may take", 9, [][]string{busy}, 4, record.TimeoutTotal, 5 * time.Second},
@@ -75,7 +78,7 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// TestKeepAliveRace: a request that meets a connection which the server is
+// TestKeepAliveRace is T41: a request that meets a connection which the server is
 // closing is sent once more, and counted.
 func TestKeepAliveRace(t *testing.T) {
 	once := body(c("a"), finish("stop"), done).reads() // then the server closes
@@ -254,6 +257,16 @@ func TestKeep(t *testing.T) {
 		{"whole calls without index, arguments not quoted", []string{
 			piece(`{"id":"a","function":{"name":"f","arguments":{"x":1}}},{"id":"b","function":{"name":"g","arguments":null}}`), done},
 			"", `[{"id":"a","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}},{"id":"b","type":"function","function":{"name":"g","arguments":""}}]`},
+		{"text of parts, without their thinking", []string{delta(`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"a"}]}`), c("b"), done}, "ab", ""},
+		{"two choices of index 0 in one event", []string{event(`{"choices":[{"index":0,"delta":{"content":"a"}},{"index":0,"delta":{"content":"b"}}]}`), done}, "ab", ""},
+		{"completions of two indexes", []string{event(`{"choices":[{"index":1,"text":"b"}]}`), event(`{"choices":[{"index":0,"text":"a"}]}`), done}, "a", ""},
+		{"calls of the Responses API", []string{
+			event(`{"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","call_id":"a","name":"f","arguments":""}}`),
+			event(`{"type":"response.function_call_arguments.delta","output_index":0,"delta":"{\"x\":1}"}`),
+			event(`{"type":"response.output_item.done","output_index":0,"item":{"type":"function_call","call_id":"a","name":"f","arguments":"{\"x\":1}"}}`),
+			event(`{"type":"response.output_item.done","output_index":1,"item":{"type":"custom_tool_call","call_id":"b","name":"g","input":"go"}}`),
+			event(`{"type":"response.completed","response":{"status":"completed"}}`)},
+			"", `[{"id":"a","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}},{"id":"b","type":"function","function":{"name":"g","arguments":"go"}}]`},
 		{"null, empty and nonsense", []string{delta(`{"content":"a","tool_calls":null}`), delta(`{"tool_calls":[]}`), delta(`{"tool_calls":[7]}`), done}, "a", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -280,6 +293,10 @@ func TestDocument(t *testing.T) {
 		failure record.Failure
 	}{
 		{"whole", &response{kind: "application/json", pieces: cut(whole[:20], whole[20:])}, ""},
+		{"T34 detail", &response{kind: "application/json", pieces: cut(`{"detail":"oops"}`)}, record.StreamError},
+		{"empty object", &response{kind: "application/json", pieces: cut(`{}`)}, record.NoOutput},
+		{"empty list", &response{kind: "application/json", pieces: cut(`{"object":"list","data":[]}`)}, record.NoOutput},
+		{"answer of another API", &response{kind: "application/json", pieces: cut(`{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}]}`)}, record.NoOutput},
 		{"cut", &response{kind: "application/json", pieces: cut(whole), broken: true}, record.Truncated},
 		{"error", &response{kind: "application/json", pieces: cut(`{"error":{"message":"m"}}`)}, record.StreamError},
 		{"no JSON", &response{pieces: cut("hello")}, record.Malformed},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -28,6 +29,7 @@ type exchange struct {
 
 	reply     *reply // nil until the head of the answer is there
 	satisfied bool   // the rest of the answer is of no interest
+	form      form   // of a successful answer
 	page      []byte // the body of an answer that is no stream
 	answer    answer
 
@@ -41,19 +43,22 @@ type reply struct {
 	kind       string // media type
 	requestID  string
 	retryAfter string
+	encoding   string // of the content, which was not asked for; empty when it has none
 }
 
 func newReply(status int, field func(name string) string) *reply {
-	return &reply{status, mediaType(field("Content-Type")), field("X-Request-Id"), field("Retry-After")}
+	encoding := strings.ToLower(strings.TrimSpace(field("Content-Encoding")))
+	if encoding == "identity" {
+		encoding = ""
+	}
+	return &reply{status, mediaType(field("Content-Type")), field("X-Request-Id"), field("Retry-After"), encoding}
 }
 
 func (r *reply) success() bool { return r.status/100 == 2 }
 
-// streams reports whether the answer is a stream of events, as far as its head
-// tells: servers send those under all kinds of types.
-func (x *exchange) streams() bool {
-	return x.reply.success() && !x.dialect.document && x.reply.kind != "text/html" && x.reply.kind != "application/json"
-}
+// streams reports whether the answer is a stream of events, as far as can be
+// told.
+func (x *exchange) streams() bool { return x.reply.success() && !x.dialect.document && x.form != page }
 
 // begin notes the head of the answer.
 func (x *exchange) begin(r *reply) {
@@ -71,6 +76,9 @@ const (
 // take handles a piece of the body of the answer. wanted reports whether more
 // of it is of interest.
 func (x *exchange) take(p []byte, now time.Duration) (wanted bool) {
+	if x.form == undecided && x.streams() {
+		p = x.decide(p)
+	}
 	if x.streams() {
 		return x.push(p, now)
 	}
@@ -87,6 +95,9 @@ func (x *exchange) ended(now time.Duration) {
 	switch {
 	case x.satisfied:
 	case x.streams():
+		if x.form == undecided {
+			x.push(x.page, now)
+		}
 		x.end(now)
 	case x.dialect.document:
 		x.record.Closed = record.At(now)
@@ -105,7 +116,7 @@ const (
 // attempt sends the request once. Only a fresh connection will do after one that
 // the server had closed.
 func (x *exchange) attempt(ctx context.Context, body []byte, fresh bool) next {
-	x.body, x.reply, x.satisfied, x.page, x.broken = body, nil, false, x.page[:0], nil
+	x.body, x.reply, x.satisfied, x.form, x.page, x.broken = body, nil, false, undecided, x.page[:0], nil
 	r := x.record
 	sent := x.now()
 	if !r.Sent.Known() {
@@ -120,7 +131,7 @@ func (x *exchange) attempt(ctx context.Context, body []byte, fresh bool) next {
 	if x.server.pool != nil {
 		reused, err = x.overWire(ctx, body, fresh)
 	} else {
-		err = x.overHTTP(ctx, body)
+		reused, err = x.overHTTP(ctx, body)
 	}
 	switch {
 	case x.reply != nil:
@@ -128,7 +139,7 @@ func (x *exchange) attempt(ctx context.Context, body []byte, fresh bool) next {
 	case giveUp(ctx, r, x.now()):
 	case reused && stale(err) && x.now()-sent < raceWindow:
 		return resend
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		fail(r, record.Connect, "the server closed the connection without an answer")
 	default:
 		failTransport(r, err)
@@ -143,7 +154,7 @@ const raceWindow = time.Second
 
 // stale reports whether a connection turned out to be closed.
 func stale(err error) bool {
-	return err == io.EOF || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
 // finish writes the outcome of an attempt that got at least the head of an
@@ -153,6 +164,7 @@ func (x *exchange) finish(ctx context.Context, err error) next {
 		err = nil
 	}
 	gaveUp := func() bool { return giveUp(ctx, x.record, x.now()) }
+	defer x.encoded()
 	switch {
 	case x.streams():
 		x.conclude(err, gaveUp)
@@ -185,7 +197,30 @@ func (x *exchange) noStream() {
 	if chunk.Parse(x.page) == nil && chunk.Failed {
 		fail(x.record, record.StreamError, text)
 	} else {
-		fail(x.record, record.NotSSE, "answered "+x.reply.kind+" instead of text/event-stream: "+text)
+		fail(x.record, record.NotSSE, x.reply.contentType()+text)
+	}
+}
+
+// contentType tells the type under which a page came instead of a stream.
+func (r *reply) contentType() string {
+	switch r.kind {
+	case "":
+		return "answered without a content type instead of text/event-stream: "
+	case "text/event-stream":
+		return "answered no events as text/event-stream: "
+	}
+	return "answered " + r.kind + " instead of text/event-stream: "
+}
+
+// encoded explains the failure of a request whose answer can not be read because
+// of its encoding, which was not asked for.
+func (x *exchange) encoded() {
+	r := x.record
+	if x.reply.encoding == "" {
+		return
+	}
+	if r.Failure == record.NotSSE || r.Failure == record.Malformed || !x.reply.success() {
+		r.Detail = OneLine("the answer came in Content-Encoding " + x.reply.encoding + ", which was not asked for")
 	}
 }
 
@@ -202,8 +237,10 @@ func (x *exchange) document(err error) {
 		fail(r, record.Malformed, "the answer is not a JSON object: "+errorText(x.reply.status, x.reply.kind, x.page))
 	case chunk.Failed:
 		fail(r, record.StreamError, errorText(x.reply.status, x.reply.kind, x.page))
+	case !chunk.Embedding:
+		fail(r, record.NoOutput, "the answer holds no embedding: "+errorText(x.reply.status, x.reply.kind, x.page))
 	default:
-		x.usage(&chunk.Usage)
+		x.usage()
 		x.disbelieve()
 		if n, known := r.Output.Value(); known && n == 0 {
 			r.Output, r.TokensSource = 0, "" // it was not asked for any

@@ -34,6 +34,16 @@ func finish(reason string) string {
 	return event(`{"choices":[{"index":0,"delta":{},"finish_reason":"` + reason + `"}]}`)
 }
 
+// choice is a chunk with content of one of several choices, as an event, and end
+// the last chunk of one.
+func choice(index int, text string) string {
+	return event(fmt.Sprintf(`{"choices":[{"index":%d,"delta":{"content":%q},"finish_reason":null}]}`, index, text))
+}
+
+func end(index int) string {
+	return event(fmt.Sprintf(`{"choices":[{"index":%d,"delta":{},"finish_reason":"stop"}]}`, index))
+}
+
 // usage is the event that tells the server's count of tokens.
 func usage(completion string) string {
 	return event(`{"choices":[],"usage":{"prompt_tokens":8,"completion_tokens":` + completion + `}}`)

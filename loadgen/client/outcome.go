@@ -33,8 +33,11 @@ func fail(r *record.Record, class record.Failure, detail string) {
 // out of files looks like one out of ports; the detail tells them apart.
 func failTransport(r *record.Record, err error) {
 	detail := err.Error()
-	if outOfFiles(err) {
+	switch {
+	case outOfFiles(err):
 		detail = record.OutOfFiles + ": " + detail
+	case strings.Contains(detail, `"\x00\x00`): // the start of a frame (RFC 9113, 4.1), as both transports quote it
+		detail = "the server answers in frames of HTTP/2 to a request of HTTP/1.1: " + detail
 	}
 	fail(r, transportFailure(err), detail)
 }
@@ -79,9 +82,9 @@ func transportFailure(err error) record.Failure {
 	case errors.Is(err, syscall.EADDRNOTAVAIL), errors.Is(err, syscall.ENOBUFS), outOfFiles(err):
 		return record.ClientPorts
 	case errors.As(err, &header), errors.As(err, &alert), errors.As(err, &invalid), errors.As(err, &unknown),
-		errors.As(err, &name), errors.Is(err, http.ErrSchemeMismatch):
+		errors.As(err, &name), errors.Is(err, http.ErrSchemeMismatch), errors.Is(err, errNoHTTP2):
 		return record.TLS
-	case strings.Contains(err.Error(), "malformed"): // net/http has no type for a broken status line or header
+	case noHTTP(err):
 		return record.Malformed
 	case errors.Is(err, io.ErrUnexpectedEOF): // half a head
 		return record.Truncated
@@ -90,13 +93,25 @@ func transportFailure(err error) record.Failure {
 	}
 }
 
-// bodyFailure classifies an error in the middle of an answer. net/http has no
-// type for broken chunked encoding.
+// bodyFailure classifies an error in the middle of an answer.
 func bodyFailure(err error) record.Failure {
-	if text := err.Error(); strings.Contains(text, "malformed") || strings.Contains(text, "invalid byte in chunk") {
+	if noHTTP(err) {
 		return record.Malformed
 	}
 	return record.Truncated
+}
+
+// noHTTP reports whether an answer broke the grammar or the limits of HTTP/1,
+// for which net/http has no types: the status line, the head, its size, the
+// chunks (net/http/internal/chunked.go).
+func noHTTP(err error) bool {
+	text := err.Error()
+	for _, part := range []string{"malformed", "response headers exceeded", "chunk", "header line too long"} {
+		if strings.Contains(text, part) {
+			return true
+		}
+	}
+	return false
 }
 
 // maxDetail is the length of an explanation in a record, in bytes.

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"net/http"
 	"strconv"
 	"time"
 
@@ -27,8 +28,8 @@ func (x *exchange) later(ctx context.Context, try int) (again bool) {
 	}
 	pause := min(firstPause<<min(try, 10), longestPause)
 	if x.reply != nil {
-		if seconds, err := strconv.Atoi(x.reply.retryAfter); err == nil && seconds >= 0 {
-			pause = min(time.Duration(min(seconds, 3600))*time.Second, patience)
+		if named, ok := retryAfter(x.reply.retryAfter); ok {
+			pause = min(named, patience)
 		}
 	}
 	timer := time.NewTimer(pause)
@@ -42,6 +43,18 @@ func (x *exchange) later(ctx context.Context, try int) (again bool) {
 		giveUp(ctx, r, x.now())
 		return false
 	}
+}
+
+// retryAfter is the pause that a server names, in seconds or by the date at which
+// it ends (RFC 9110, 10.2.3).
+func retryAfter(value string) (pause time.Duration, ok bool) {
+	if seconds, err := strconv.Atoi(value); err == nil && seconds >= 0 {
+		return time.Duration(min(seconds, 3600)) * time.Second, true
+	}
+	if date, err := http.ParseTime(value); err == nil {
+		return max(time.Until(date), 0), true
+	}
+	return 0, false
 }
 
 // passing reports whether a failure may pass: nobody answered, or the status

@@ -41,6 +41,7 @@ type shape struct {
 // shapes are answers with the bytes of reports about other clients, cut where
 // their networks cut them.
 func shapes() []shape {
+	broken := view{record.Failed, record.StreamError, 1, record.Counted(1), record.FromChunk, "", true}
 	long := strings.Repeat("x", 200<<10)
 	role := delta(`{"role":"assistant","content":""}`)
 	return []shape{
@@ -101,6 +102,36 @@ func shapes() []shape {
 			view{record.Failed, record.Truncated, 1, record.Counted(1), record.FromChunk, "", true}},
 		{"T38 finish_reason without [DONE]", body(c("a"), finish("stop")), good(1, "stop")},
 		{"connection breaks after finish_reason", &response{pieces: cut(c("a"), finish("stop")), broken: true}, good(1, "stop")},
+		{"two choices that end", body(choice(0, "a"), choice(1, "b"), end(0), choice(1, "c"), end(1)), good(3, "stop")},
+		{"T36 one of two choices does not end", body(choice(0, "a"), choice(1, "b"), end(0)),
+			view{record.Failed, record.Truncated, 2, record.Counted(2), record.FromChunk, "stop", true}},
+		{"output after finish_reason", body(c("a"), finish("stop"), c("b")), good(2, "stop")},
+		{"T36 connection breaks in output after finish_reason", &response{pieces: cut(c("a"), finish("stop"), c("b")), broken: true},
+			view{record.Failed, record.Truncated, 2, record.Counted(2), record.FromChunk, "stop", true}},
+		{"T34 detail after 200", body(c("a"), event(`{"detail":"oops"}`), done), broken},
+		{"T34 code and message after 200", body(c("a"), event(`{"code":500,"message":"m"}`), done), broken},
+		{"T34 error number", body(c("a"), event(`{"error":500}`), done), broken},
+		{"T34 list of errors", body(c("a"), event(`{"errors":[{"message":"m"}]}`), done), broken},
+		{"T34 error of a choice", body(c("a"), event(`{"choices":[{"delta":{},"finish_reason":"error","error":{"message":"m"}}]}`), done), broken},
+		{"T34 finish_reason error", body(c("a"), finish("error"), done), broken},
+		{"T34 finish_reason abort of vLLM", body(c("a"), finish("abort"), done), broken},
+		{"T34 error field of llama.cpp", body(c("a"), `error: {"code":500,"message":"m"}`+"\n\n"), broken},
+		{"T34 response completed, but failed", body(event(`{"type":"response.output_text.delta","delta":"a"}`), event(`{"type":"response.completed","response":{"status":"failed"}}`)), broken},
+		{"T34 JSON error in an event stream", body(`{"error":{"message":"m"}}`), failed(record.StreamError)},
+		{"T33 one token", body(c("a"), finish("length"), usage("1"), done), view{record.OK, "", 1, record.Counted(1), record.FromUsage, "length", true}},
+		{"usage as floats", body(c("a"), usage("17.0"), done), view{record.OK, "", 1, record.Counted(17), record.FromUsage, "", true}},
+		{"heartbeats as events", body("data: \n\n", "data\n\n", "event: ping\ndata: 2026-01-01\n\n", "data: null\n\n", c("a"), "event: heartbeat\ndata: x\n\n", done), good(1, "")},
+		{"only heartbeats", body("data: null\n\n"), failed(record.NoOutput)},
+		{"T34 event: error without data", body(c("a"), "event: error\ndata: null\n\n"), broken},
+		{"thinking in a list of parts", body(delta(`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]}]}`), finish("length")),
+			view{record.OK, "", 1, record.Counted(1), record.FromChunk, "length", false}},
+		{"events as application/json", &response{kind: "application/json", pieces: cut(c("a") + done)}, good(1, "")},
+		{"events as text/html, after a comment", &response{kind: "text/html", pieces: cut(": hi\n\n" + c("a") + done)}, good(1, "")},
+		{"T17 BOM, events as text/html", &response{kind: "text/html", pieces: cut("\uFEFF\n" + c("a") + done)}, good(1, "")},
+		{"document as an event stream", body(`{"choices":[{"message":{"content":"a"}}]}`), failed(record.NotSSE)},
+		{"HTML as an event stream", body("\uFEFF\r\n<html>"), failed(record.NotSSE)},
+		{"blank lines only", body("\r\n\n"), failed(record.NotSSE)},
+		{"gzip that was not asked for", &response{fields: "Content-Encoding: gzip\r\n", pieces: cut("\x1f\x8b\x08\x00\x00")}, failed(record.NotSSE)},
 		{"T39 status 201", &response{status: 201, pieces: cut(c("a") + done)}, good(1, "")},
 		{"event that is not JSON", body(c("a"), event("hello")),
 			view{record.Failed, record.Malformed, 1, record.Counted(1), record.FromChunk, "", true}},
@@ -185,6 +216,19 @@ func ordered(t *testing.T, r *record.Record) {
 	}
 }
 
+// TestT13LargestEvent: how large an event may be is for the user to say.
+func TestT13LargestEvent(t *testing.T) {
+	for _, tt := range []struct {
+		largest, size int
+		failure       record.Failure
+	}{{0, 17 << 20, ""}, {0, 33 << 20, record.Malformed}, {1000, 800, ""}, {1000, 1001, record.Malformed}, {40 << 20, 33 << 20, ""}} {
+		r := play(t, "wire", Options{MaxEvent: tt.largest}, body(c(strings.Repeat("x", tt.size)), done).reads())
+		if r.Failure != tt.failure || tt.failure != "" && !strings.Contains(r.Detail, "too large") {
+			t.Errorf("an event of %d bytes, %d allowed: %s %q", tt.size, tt.largest, r.Failure, r.Detail)
+		}
+	}
+}
+
 func TestDetail(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -199,6 +243,11 @@ func TestDetail(t *testing.T) {
 		{"page instead of a stream", &response{kind: "text/html; charset=utf-8", pieces: cut("<html><title>Hi</title>")},
 			`answered text/html instead of text/event-stream: an HTML page "Hi"`},
 		{"error in the stream", body(event(`{"error":"out of memory"}`)), "out of memory"},
+		{"gzip that was not asked for", &response{fields: "Content-Encoding: gzip\r\n", pieces: cut("\x1f\x8b\x08")}, "the answer came in Content-Encoding gzip, which was not asked for"},
+		{"error page in gzip", &response{status: 500, fields: "Content-Encoding: GZIP\r\n", pieces: cut("\x1f\x8b\x08")}, "the answer came in Content-Encoding gzip, which was not asked for"},
+		{"error in an encoding that encodes nothing", &response{status: 500, fields: "Content-Encoding: identity\r\n", pieces: cut("oops")}, "oops"},
+		{"abort", body(c("a"), finish("abort")), "finish_reason abort"},
+		{"document as an event stream", body(`{"choices":[]}`), `answered no events as text/event-stream: {"choices":[]}`},
 		{"key in a message", &response{status: 401, pieces: cut(`{"error":{"message":"bad key sk-secret"}}`)}, "bad key [API key]"},
 	}
 	for _, tt := range tests {

@@ -20,13 +20,27 @@ type toolCall struct {
 	} `json:"function"`
 }
 
-// add takes the value of tool_calls of one event, nil when it has none. A piece
-// without an index is the call at its place, as servers send that do not stream
-// calls; one that is of no known shape is left out.
-func (t *toolCalls) add(value []byte) {
-	if len(value) == 0 {
+// addWhole takes a call of the Responses API, nil for none. One that is of no
+// known shape is left out.
+func (t *toolCalls) addWhole(value []byte) {
+	var whole struct {
+		ID        string          `json:"call_id"`
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+		Input     string          `json:"input"` // of a custom tool
+	}
+	if len(value) == 0 || json.Unmarshal(value, &whole) != nil {
 		return
 	}
+	call := t.at(len(*t))
+	call.ID, call.Function.Name = whole.ID, whole.Name
+	call.Function.Arguments = argumentText(whole.Arguments) + whole.Input
+}
+
+// add takes a value of tool_calls of one event. A piece without an index is the
+// call at its place, as servers send that do not stream calls; one that is of no
+// known shape is left out.
+func (t *toolCalls) add(value []byte) {
 	var pieces []struct {
 		Index    *int   `json:"index"`
 		ID       string `json:"id"`

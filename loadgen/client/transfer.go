@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/llmctl/llmctl/loadgen/client/wire"
@@ -74,25 +75,28 @@ const readSize = 16 << 10
 
 var buffers = sync.Pool{New: func() any { return new([readSize]byte) }}
 
-// overHTTP sends the request over net/http.
-func (x *exchange) overHTTP(ctx context.Context, body []byte) error {
+// overHTTP sends the request over net/http. reused reports that the connection
+// had carried another one.
+func (x *exchange) overHTTP(ctx context.Context, body []byte) (reused bool, err error) {
+	var used atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn:              func(c httptrace.GotConnInfo) { used.Store(c.Reused) },
 		WroteRequest:         func(httptrace.WroteRequestInfo) { x.wrote.Store(int64(record.At(x.now()))) },
 		GotFirstResponseByte: func() { x.firstByte.Store(int64(record.At(x.now()))) },
 	})
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, x.server.url, bytes.NewReader(body))
 	if err != nil {
-		return err
+		return false, err
 	}
 	request.Header = x.server.header // shared: the transport does not change it
 	request.Host = x.server.host
 	response, err := x.transport.RoundTrip(request)
 	if err != nil {
-		return err
+		return used.Load(), err
 	}
 	defer func() { _ = response.Body.Close() }() // nothing is left to read
 	x.begin(newReply(response.StatusCode, response.Header.Get))
-	return x.readBody(response.Body)
+	return used.Load(), x.readBody(response.Body)
 }
 
 // readBody follows the body to its end. When the answer is complete before it,

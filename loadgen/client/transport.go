@@ -57,6 +57,10 @@ func (o Options) connectTimeout() time.Duration {
 // and the certificates of the options, a connection per request in flight where
 // it is HTTP/1.1, no compression (which would hold back events).
 func (o Options) NewTransport() *http.Transport {
+	config := o.TLS.Clone()
+	if o.HTTP == HTTP2 {
+		config = onlyHTTP2(config)
+	}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(o.HTTP != HTTP2)
 	protocols.SetHTTP2(o.HTTP == HTTP2 || o.HTTP == HTTPAuto)
@@ -65,7 +69,7 @@ func (o Options) NewTransport() *http.Transport {
 		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            o.dialer(),
 		Protocols:              protocols,
-		TLSClientConfig:        o.TLS.Clone(),
+		TLSClientConfig:        config,
 		MaxIdleConns:           0, // no limit
 		MaxIdleConnsPerHost:    1 << 20,
 		IdleConnTimeout:        wire.KeepAlive,
@@ -75,6 +79,28 @@ func (o Options) NewTransport() *http.Transport {
 		WriteBufferSize:        readSize,
 		MaxResponseHeaderBytes: 1 << 20,
 	}
+}
+
+// errNoHTTP2 reports a server that does not negotiate the version asked for.
+var errNoHTTP2 = errors.New("the server did not agree to HTTP/2 by ALPN")
+
+// onlyHTTP2 ends a handshake that comes to another version: net/http would speak
+// HTTP/1.1 to a server that knows no ALPN.
+func onlyHTTP2(config *tls.Config) *tls.Config {
+	if config == nil {
+		config = new(tls.Config)
+	}
+	verify := config.VerifyConnection
+	config.VerifyConnection = func(state tls.ConnectionState) error {
+		if state.NegotiatedProtocol != "h2" {
+			return errNoHTTP2
+		}
+		if verify != nil {
+			return verify(state)
+		}
+		return nil
+	}
+	return config
 }
 
 func (o Options) dialer() func(ctx context.Context, network, address string) (net.Conn, error) {

@@ -75,14 +75,24 @@ func (w *watchdog) alive(now time.Duration) {
 	}
 }
 
-// epilogue is how long after finish_reason usage and [DONE] may take. Some
-// servers keep the connection open for good.
-const epilogue = 5 * time.Second
+// epilogue is how long usage and [DONE] may take after the last event of an
+// answer that is otherwise complete. Some servers keep the connection open for
+// good.
+const epilogue = 10 * time.Second
 
-// finished notes that nothing but the closing of the stream is missing.
+// finished notes an event after which nothing but the closing of the stream is
+// missing. A further one only puts the limit off.
 func (w *watchdog) finished(now time.Duration) {
-	w.finish.Store(int64(record.At(now)))
-	w.arm(now)
+	if before := w.finish.Swap(int64(record.At(now))); before == 0 {
+		w.arm(now)
+	}
+}
+
+// reopened notes that more output is to come after all.
+func (w *watchdog) reopened(now time.Duration) {
+	if before := w.finish.Swap(0); before != 0 {
+		w.arm(now)
+	}
 }
 
 // afterlife is how long an answer that is over may take to end its HTTP

@@ -137,6 +137,9 @@ func (p *Parser) End() error {
 
 // nextLine handles one line, or the start of one.
 func (p *Parser) nextLine(data []byte) (rest []byte, err error) {
+	if p.state == inStatus && len(p.line) == 0 && data[0] == 0 {
+		return data, malformed("it begins with %q", clip(data)) // no line ever comes; a frame of HTTP/2 begins so
+	}
 	n := bytes.IndexByte(data, '\n')
 	complete := n >= 0
 	if !complete {
