@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/llmctl/llmctl/internal/units"
 	"github.com/llmctl/llmctl/profiles"
@@ -38,6 +39,14 @@ func (r Request) Args() []string {
 	count("--ep", sc.Parallel.Expert)
 	count("--dp", sc.Parallel.Data)
 	args = append(args, workloadArgs(sc.Workload)...)
+	for _, part := range []struct {
+		flag  string
+		value time.Duration
+	}{{"--trace-start", r.TraceStart}, {"--trace-duration", r.TraceDuration}} {
+		if part.value != 0 {
+			args = append(args, part.flag, part.value.String())
+		}
+	}
 	args = append(args, arrivalArgs(sc.Workload.Arrival)...)
 	for _, slo := range sc.SLO {
 		text("--slo", slo.String())

@@ -40,7 +40,7 @@ func (s *situation) flatten(r Request) (Request, error) {
 		s.warn("peak-rate", "the rate changes (%s), and the plan is for its peak of %s: --load-profile says what the hours below it cost", a.Words(), perSecond(peak))
 	case profiles.TraceArrival:
 		if peak = busiest(r.Recorded, cmp.Or(a.Speed, 1)); peak == 0 {
-			return r, fmt.Errorf("the trace %s has no times; say the load with --rps and --arrival poisson, or with --concurrency", w.Trace.File)
+			return r, fmt.Errorf("the trace %s has no times, or all of its requests at one; say the load with --rps and --arrival poisson, or with --concurrency", w.Trace.File)
 		}
 		s.warn("peak-rate", "the trace is planned for its busiest minute, of %s", perSecond(peak))
 	case profiles.Users:

@@ -52,6 +52,8 @@ type Request struct {
 	// Recorded are the sessions of the scenario's trace, which a plan does not
 	// read itself; absent when there is none.
 	Recorded []workload.Session
+	// TraceStart and TraceDuration are the part of the trace that was recorded.
+	TraceStart, TraceDuration time.Duration
 
 	samples *samples // of the workload, shared by all that is planned for it
 }

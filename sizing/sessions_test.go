@@ -142,7 +142,7 @@ func TestUnplannableWorkloads(t *testing.T) {
 		{"a trace that nobody read", func(r *Request) { r.Scenario.Workload.Trace.File = "x.csv" }, "the requests of the trace x.csv are not at hand"},
 		{"a trace without times", func(r *Request) {
 			r.Scenario.Workload.Trace.File, r.Recorded = "x.csv", []workload.Session{turns(0, 100), turns(0, 100)}
-		}, "x.csv has no times; say the load with --rps"},
+		}, "x.csv has no times, or all of its requests at one; say the load with --rps"},
 		{"sine without a rate", func(r *Request) {
 			r.Scenario.Workload.Arrival = profiles.Arrival{Process: profiles.Sine, AmplitudePerS: 1, Period: time.Second}
 		}, "sine arrivals need a rate"},

@@ -1,17 +1,20 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/llmctl/llmctl/internal/units"
 	"github.com/llmctl/llmctl/loadgen/workload"
 	"github.com/llmctl/llmctl/loadgen/workload/trace"
 	"github.com/llmctl/llmctl/profiles"
 )
 
-// traceFlags are the flags of bench about a workload that was recorded.
+// traceFlags are the flags of bench and size about a workload that was recorded.
 type traceFlags struct {
 	strict          bool
 	start, duration time.Duration
@@ -45,6 +48,17 @@ func (f *traceFlags) check(cmd *cobra.Command, w profiles.Workload) error {
 	return nil
 }
 
+// load reads the trace of a workload. The report is nil where there is none.
+func (f *traceFlags) load(w profiles.Workload) ([]workload.Session, *trace.Report, error) {
+	sessions, report, err := trace.Load(w.Trace.File, trace.Options{
+		Format: w.Trace.Format, Strict: f.strict, Start: f.start, Duration: f.duration,
+	})
+	if err == nil && report.Timed && w.Arrival.Process != profiles.TraceArrival && w.Arrival.Process != "" {
+		report.Notes = append(report.Notes, "the recorded times at which sessions begin are not used: they begin as the arrivals say, "+w.Arrival.Words())
+	}
+	return sessions, report, err
+}
+
 // recorded are the sessions of the workload's trace, nil when it has none. The
 // file is read once, and what was skipped or assumed becomes warnings of the run.
 func (b *bench) recorded() ([]workload.Session, error) {
@@ -52,9 +66,7 @@ func (b *bench) recorded() ([]workload.Session, error) {
 	if w.Trace.File == "" || f.loaded {
 		return f.sessions, nil
 	}
-	sessions, report, err := trace.Load(w.Trace.File, trace.Options{
-		Format: w.Trace.Format, Strict: f.strict, Start: f.start, Duration: f.duration,
-	})
+	sessions, report, err := f.load(w)
 	if report != nil {
 		for _, text := range report.Skipped() {
 			b.warn("trace_skipped", "%s", text)
@@ -66,9 +78,26 @@ func (b *bench) recorded() ([]workload.Session, error) {
 	if w.Arrival.Process == profiles.TraceArrival && !report.Timed {
 		return nil, fmt.Errorf("trace %s has no times to replay; ask for another arrival process, e.g. --rps or --concurrency", w.Trace.File)
 	}
+	if err := outlasts(b.flags.warmup, w.Arrival, sessions); err != nil {
+		return nil, err
+	}
 	for _, text := range report.Notes {
 		b.warn("trace_assumed", "trace %s: %s", w.Trace.File, text)
 	}
 	f.sessions, f.loaded = sessions, true
 	return sessions, nil
+}
+
+// outlasts refuses a warm-up after which nothing of a trace is left to measure.
+// How long sessions of several requests take is not known before.
+func outlasts(warmup time.Duration, a profiles.Arrival, sessions []workload.Session) error {
+	several := func(s workload.Session) bool { return len(s.Turns) > 1 }
+	if a.Process != profiles.TraceArrival || len(sessions) == 0 || slices.ContainsFunc(sessions, several) {
+		return nil
+	}
+	last := time.Duration(float64(sessions[len(sessions)-1].Offset-sessions[0].Offset) / cmp.Or(a.Speed, 1))
+	if warmup <= last {
+		return nil
+	}
+	return fmt.Errorf("--warmup %s is longer than the trace, whose last request comes after %s: nothing would be measured", warmup, units.Duration(last))
 }

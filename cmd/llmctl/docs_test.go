@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/llmctl/llmctl/reports"
 )
 
 // Commands in the documents are run, so that they can not go stale. Those that
@@ -61,9 +63,17 @@ func documentedCommands(text string) []string {
 // runnable are the commands that end by themselves on any machine.
 var runnable = regexp.MustCompile(`^llmctl (size|profiles|version|doctor|man( |$)|completion)`)
 
+// quotedAssert is a condition in a command; asking for help does not read it.
+var quotedAssert = regexp.MustCompile(`--assert '([^']*)'`)
+
 func tryCommand(t *testing.T, self, command string) {
 	if strings.Contains(command, "./my-model") || strings.Contains(command, "/usr/local") {
 		command = strings.NewReplacer("./my-model/config.json", "config.json", "/usr/local/share/man/man1", "man1").Replace(command)
+	}
+	for _, text := range quotedAssert.FindAllStringSubmatch(command, -1) {
+		if _, err := reports.ParseAssert(text[1]); err != nil {
+			t.Errorf("%s: %v", command, err)
+		}
 	}
 	if !runnable.MatchString(command) {
 		// An unknown flag is found before help is printed.

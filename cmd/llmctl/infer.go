@@ -9,6 +9,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -45,11 +47,13 @@ shared prefix, rate by the hour, tenants, classes and models. Comments say what
 each part rests on, and what could not be known.
 
 SOURCE is a file, which may be compressed with gzip or zstd: the log of llmctl
-gateway, the records of a saved run, any request log of one JSON object a line
-with counts of tokens, a trace that bench replays, or a saved metrics page. Or it
-is the URL of the metrics page of vLLM, SGLang or llmctl, which is read twice.`,
+gateway, any request log of one JSON object a line with counts of tokens, a trace
+that bench replays, or a saved metrics page. Or it is the folder of a run that
+bench --save kept, or the URL of the metrics page of vLLM, SGLang or llmctl, which
+is read twice.`,
 		Example: `  llmctl infer gateway.log > scenario.yaml
   llmctl infer requests.jsonl.gz --sessions > scenario.yaml
+  llmctl infer runs/1 > scenario.yaml
   llmctl infer http://localhost:8000/metrics --over 60s > scenario.yaml`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -77,6 +81,9 @@ func (f *inferFlags) infer(ctx context.Context, s *iostreams.IO, source string) 
 	if f.format != "" {
 		return f.fromTrace(s, source)
 	}
+	if run, ok := runFolder(source); ok {
+		return f.fromRun(s, run)
+	}
 	file, err := trace.Open(source)
 	if err != nil {
 		return nil, usagef("reading %s: %w", source, err)
@@ -103,6 +110,35 @@ func (f *inferFlags) infer(ctx context.Context, s *iostreams.IO, source string) 
 		return usable(result, err)
 	}
 	return f.fromTrace(s, source)
+}
+
+// runFolder is the folder of a saved run that a path names: the folder, or one of
+// the files of the run in it.
+func runFolder(path string) (folder string, ok bool) {
+	folder = path
+	if name := filepath.Base(path); name == record.RunFile || name == record.RecordsFile {
+		folder = filepath.Dir(path)
+	}
+	info, err := os.Stat(filepath.Join(folder, record.RunFile))
+	return folder, err == nil && info.Mode().IsRegular()
+}
+
+func (f *inferFlags) fromRun(s *iostreams.IO, folder string) (*infer.Result, error) {
+	run, saved, _, err := openRuns([]string{folder})
+	if err != nil {
+		return nil, usage(err)
+	}
+	if run.Shards > 1 {
+		fmt.Fprintf(s.Err, "note: %s is shard %d of %d, and a rate that was measured is its part alone\n", folder, run.Shard+1, run.Shards)
+	}
+	result, err := infer.FromRun(run, saved.Records(), f.options())
+	for _, w := range saved.Warnings() {
+		fmt.Fprintf(s.Err, "warning: %s\n", w.Text)
+	}
+	if saved.Err() != nil {
+		return nil, saved.Err()
+	}
+	return usable(result, err)
 }
 
 func (f *inferFlags) options() infer.Options { return infer.Options{Sessions: f.sessions} }

@@ -59,6 +59,7 @@ plan that meets the objective, and for those that are better in latency.`,
 // sizeFlags are what size was asked.
 type sizeFlags struct {
 	scenario scenarioFlags
+	trace    traceFlags
 	output   outputFlag
 	request  sizing.Request
 	sizes    memoryFlags
@@ -72,7 +73,7 @@ type sizeFlags struct {
 // sizeGroups are the headings of the help.
 var sizeGroups = []flagGroup{
 	{"What to plan", []string{"model", "accelerator", "gpu", "engine", "tp", "pp", "ep", "dp", "weight-dtype", "kv-dtype", "file"}},
-	{"Load and objective", []string{"rps", "concurrency", "users", "arrival", "workload", "isl", "osl", "prefix", "turns", "think", "trace", "trace-format", "trace-speed", "slo", "target-utilization"}},
+	{"Load and objective", []string{"rps", "concurrency", "users", "arrival", "workload", "isl", "osl", "prefix", "turns", "think", "trace", "trace-format", "trace-speed", "trace-strict", "trace-start", "trace-duration", "slo", "target-utilization"}},
 	{"Engine settings", []string{
 		"gpu-memory-utilization", "max-model-len", "max-num-seqs", "max-num-batched-tokens", "block-size", "kv-cache-memory", "accelerator-memory", "prefix-caching", "calibration",
 	}},
@@ -85,6 +86,7 @@ var sizeGroups = []flagGroup{
 func (f *sizeFlags) add(cmd *cobra.Command) {
 	f.scenario.add(cmd, "model", "accelerator", "engine", "tp", "pp", "ep", "dp", "workload", "isl", "osl", "prefix",
 		"turns", "think", "trace", "trace-format", "trace-speed", "rps", "concurrency", "users", "arrival", "slo", "price")
+	f.trace.add(cmd)
 	f.output.add(cmd, "csv", "markdown")
 	f.money.add(cmd)
 	f.search.add(cmd)
@@ -124,7 +126,11 @@ func (f *sizeFlags) resolve(cmd *cobra.Command, s *iostreams.IO) (sc profiles.Sc
 		return sc, usage(err)
 	}
 	r.Scenario, r.Today = sc, time.Now()
-	if r.Recorded, err = recordedSessions(s, sc.Workload); err != nil {
+	if err := f.trace.check(cmd, sc.Workload); err != nil {
+		return sc, usage(err)
+	}
+	r.TraceStart, r.TraceDuration = f.trace.start, f.trace.duration
+	if r.Recorded, err = recordedSessions(s, &f.trace, sc.Workload); err != nil {
 		return sc, usage(err)
 	}
 	if err := f.sizes.apply(cmd, r); err != nil {

@@ -2,6 +2,7 @@ package infer
 
 import (
 	"math"
+	"slices"
 
 	"github.com/llmctl/llmctl/profiles"
 )
@@ -12,6 +13,9 @@ import (
 func (h histogram) fit() (d profiles.Distribution, how string) {
 	if len(h.bounds) == 0 {
 		return profiles.Distribution{Kind: profiles.Fixed, Mean: round(h.mean())}, "the mean alone, since there are no buckets"
+	}
+	if i := slices.Index(h.upTo, h.count); i >= 0 && (i == 0 || h.upTo[i-1] == 0) {
+		return profiles.Distribution{Kind: profiles.Fixed, Mean: round(h.mean())}, "the mean alone, since all are in one bucket"
 	}
 	sigma, distance := h.lognormal()
 	mu := math.Log(h.mean()) - sigma*sigma/2

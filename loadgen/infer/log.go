@@ -4,6 +4,7 @@ import (
 	"io"
 	"iter"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -35,8 +36,9 @@ func (l *Log) Err() error { return l.err }
 
 // All reads the log from where it stands.
 //
-// A request without a count of tokens is left out, unless the server was at its
-// limit or broken, when it is part of the rate and of nothing else.
+// A request that did not end well counts toward the load that was offered, and
+// its lengths do not count, whatever it says of them; one refused for a fault of
+// its own is left out, and so is one that ended well without a count of tokens.
 func (l *Log) All() iter.Seq[Request] {
 	return func(yield func(Request) bool) {
 		stopped := false
@@ -66,6 +68,8 @@ const (
 	timeField
 	secondsField
 	millisecondsField
+	sentField // of llmctl's records, of which those of a closed loop have no other time
+	endField
 	tenantField
 	classField
 	modelField
@@ -101,6 +105,7 @@ var keys = map[string]field{
 	"time": timeField, "timestamp": timeField, "ts": timeField, "datetime": timeField, "date": timeField,
 	"created": timeField, "createdat": timeField, "starttime": timeField, "startedat": timeField, "requesttime": timeField,
 	"scheduleds": timeField, "at": timeField,
+	"sents": sentField, "closeds": endField,
 
 	"e2es": secondsField, "durations": secondsField, "latencys": secondsField, "elapseds": secondsField,
 	"durationseconds": secondsField, "latencyseconds": secondsField, "elapsedtime": secondsField,
@@ -161,6 +166,27 @@ func (r *logRow) read(object gjson.Result, depth int) {
 // request is what the row says.
 func (r *logRow) request() (q Request, broken, leftOut string) {
 	q.Cached = -1
+	if !r.tokens(&q) {
+		return q, "a count of tokens that is none", ""
+	}
+	if !r.moments(&q) {
+		return q, "a time that is none", ""
+	}
+	q.Tenant, q.Class = r.values[tenantField].String(), r.values[classField].String()
+	q.Model, q.Session = r.values[modelField].String(), r.values[sessionField].String()
+	switch {
+	case r.refused():
+		return q, "", "refused for a fault of its own"
+	case r.failed():
+		q.Input, q.Output, q.Cached = 0, 0, -1
+	case q.Input == 0 && q.Output == 0:
+		return q, "", "no count of tokens"
+	}
+	return q, "", ""
+}
+
+// tokens reads the counts of tokens.
+func (r *logRow) tokens(q *Request) (ok bool) {
 	for _, c := range []struct {
 		field field
 		to    *int
@@ -177,43 +203,50 @@ func (r *logRow) request() (q Request, broken, leftOut string) {
 			}
 		}
 		if !(n >= 0 && n <= 1e8) || n != math.Trunc(n) || v.IsObject() || v.IsArray() {
-			return q, "a count of tokens that is none", ""
+			return false
 		}
 		*c.to = int(n)
 	}
 	if r.cached {
 		q.Input += int(min(1e8, r.beside))
 	}
-	if took := r.values[secondsField]; took.Num > 0 && took.Num < 1e6 {
-		q.Took = time.Duration(took.Num * float64(time.Second))
-	} else if took := r.values[millisecondsField]; took.Num > 0 && took.Num < 1e9 {
-		q.Took = time.Duration(took.Num * float64(time.Millisecond))
-	}
-	at, known, ok := r.time()
-	if !ok {
-		return q, "a time that is none", ""
-	}
-	if known {
-		q.At = at
-	}
-	// The gateway writes a request's line when it has ended.
-	if known && r.values[messageField].Str == "request" && r.values[secondsField].Exists() {
-		q.At = q.At.Add(-q.Took)
-	}
-	q.Tenant, q.Class = r.values[tenantField].String(), r.values[classField].String()
-	q.Model, q.Session = r.values[modelField].String(), r.values[sessionField].String()
-	if q.Input > 0 || q.Output > 0 {
-		return q, "", ""
-	}
-	if r.overload() {
-		return q, "", ""
-	}
-	return q, "", "no count of tokens"
+	return true
 }
 
-// time reads when the request came; ok is false when there is something else.
-func (r *logRow) time() (at time.Time, known, ok bool) {
-	v := r.values[timeField]
+// moments reads when the request came and how long it took. Llmctl's gateway
+// writes a request's line when it has ended; its records have the moment of the
+// end, and those of a closed loop no time at which requests were due.
+func (r *logRow) moments(q *Request) (ok bool) {
+	if took := r.values[secondsField].Float(); took > 0 && took < 1e6 {
+		q.Took = time.Duration(took * float64(time.Second))
+	} else if took := r.values[millisecondsField].Float(); took > 0 && took < 1e9 {
+		q.Took = time.Duration(took * float64(time.Millisecond))
+	}
+	at, known, ok := r.time(timeField)
+	sent, wasSent, sentOK := r.time(sentField)
+	end, ended, endOK := r.time(endField)
+	if !ok || !sentOK || !endOK {
+		return false
+	}
+	if !known && wasSent {
+		at, known, q.Closed = sent, true, true
+	}
+	if !known {
+		return true
+	}
+	q.At = at
+	if ended && end.After(at) {
+		q.Took = end.Sub(at)
+	}
+	if r.values[messageField].Str == "request" && r.values[secondsField].Exists() {
+		q.At = q.At.Add(-q.Took)
+	}
+	return true
+}
+
+// time reads one time; ok is false when there is something else.
+func (r *logRow) time(f field) (at time.Time, known, ok bool) {
+	v := r.values[f]
 	switch v.Type {
 	case gjson.Null:
 		return at, false, true
@@ -224,9 +257,44 @@ func (r *logRow) time() (at time.Time, known, ok bool) {
 	return at, false, false
 }
 
-// overload reports a request that came and was turned away or lost because of
-// the server, and would have been load; 499 is a client that left.
-func (r *logRow) overload() bool {
-	status := r.values[statusField].Num
-	return status == 429 || status == 499 || status >= 500 && status < 600
+// refused reports a request that its own fault kept from being load: 429 is the
+// server's limit, 408 its time, and 499 a client that left.
+func (r *logRow) refused() bool {
+	status, _ := r.ended(statusField)
+	return status >= 400 && status < 500 && status != 408 && status != 429 && status != 499
+}
+
+// endedWell are the words of logs for a request that was answered.
+var endedWell = []string{"", "ok", "success", "succeeded", "successful", "complete", "completed", "incomplete", "done", "finished"}
+
+// failed reports a request that was turned away, lost or given up: by its status,
+// its outcome, or an error.
+func (r *logRow) failed() bool {
+	status, word := r.ended(statusField)
+	_, outcome := r.ended(outcomeField)
+	if status >= 400 || !slices.Contains(endedWell, word) || !slices.Contains(endedWell, outcome) {
+		return true
+	}
+	switch v := r.values[errorField]; v.Type {
+	case gjson.String:
+		return v.Str != ""
+	case gjson.JSON:
+		return len(v.Map()) > 0 || len(v.Array()) > 0 && !v.IsObject()
+	default:
+		return v.Bool()
+	}
+}
+
+// ended reads how a request ended: a number, which text may begin with, or a word.
+func (r *logRow) ended(f field) (status float64, word string) {
+	v := r.values[f]
+	if v.Type != gjson.String {
+		return v.Num, ""
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(v.Str), " ")
+	status, err := strconv.ParseFloat(first, 64)
+	if err != nil {
+		return 0, strings.ToLower(v.Str)
+	}
+	return status, ""
 }

@@ -45,6 +45,11 @@ func TestLog(t *testing.T) {
 			infer.Request{Took: 250 * time.Millisecond, Input: 2, Cached: -1, Model: "outer", Class: "1"}},
 		{"turned away", `{"time":"2026-01-02T03:04:05Z","status":429,"tenant":"t"}`,
 			infer.Request{At: at("2026-01-02T03:04:05Z"), Cached: -1, Tenant: "t"}},
+		{"a record of an open loop", `{"session":"7","scheduled_s":2.5,"sent_s":2.6,"closed_s":3.75,"input_tokens":10,"output_tokens":4,"outcome":"ok","http_status":200}`,
+			infer.Request{At: time.Unix(2, 5e8), Took: 1250 * time.Millisecond, Input: 10, Output: 4, Cached: -1, Session: "7"}},
+		{"a record of a closed loop", `{"session":"7","sent_s":2.5,"closed_s":3.5,"input_tokens":10,"output_tokens":4,"outcome":"ok","http_status":200}`,
+			infer.Request{At: time.Unix(2, 5e8), Closed: true, Took: time.Second, Input: 10, Output: 4, Cached: -1, Session: "7"}},
+		{"times as text", `{"duration_ms":"250","prompt_tokens":"3"}`, infer.Request{Took: 250 * time.Millisecond, Input: 3, Cached: -1}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -60,17 +65,62 @@ func TestLog(t *testing.T) {
 	}
 }
 
+// What did not end well is load and has no lengths, whatever it says; what was
+// refused for a fault of its own is nothing.
+func TestFailedRequests(t *testing.T) {
+	for fields, want := range map[string]string{
+		`"status":200`:                         "counts",
+		`"status":"200 OK"`:                    "counts",
+		`"status":"completed"`:                 "counts",
+		`"outcome":"ok","error":null`:          "counts",
+		`"error":""`:                           "counts",
+		`"error":{}`:                           "counts",
+		`"status":429`:                         "load",
+		`"status":"503"`:                       "load",
+		`"status":"500 Internal Server Error"`: "load",
+		`"status":499`:                         "load",
+		`"status":408`:                         "load",
+		`"status":"failed"`:                    "load",
+		`"error":{"message":"out of memory"}`:  "load",
+		`"error":"out of memory"`:              "load",
+		`"error":true`:                         "load",
+		`"response":{"status_code":502}`:       "load",
+		`"response":{"error":{"code":1}}`:      "load",
+		`"http_status":200,"outcome":"failed"`: "load",
+		`"outcome":"cancelled"`:                "load",
+		`"outcome":"client_gone"`:              "load",
+		`"outcome":"cut"`:                      "load",
+		`"status":400`:                         "nothing",
+		`"status":"401"`:                       "nothing",
+		`"http_status":422,"outcome":"failed"`: "nothing",
+	} {
+		log := infer.NewLog(strings.NewReader(`{"prompt_tokens":1}`+"\n"+`{"prompt_tokens":900,"completion_tokens":80,"cached_tokens":7,`+fields+"}"), "log")
+		requests := slices.Collect(log.All())
+		got := "nothing"
+		if len(requests) == 2 {
+			got = map[bool]string{true: "counts", false: "load"}[requests[1].Input == 900]
+			if q := requests[1]; got == "load" && (q.Input != 0 || q.Output != 0 || q.Cached != -1) {
+				t.Errorf("%s: %+v", fields, q)
+			}
+		}
+		if got != want {
+			t.Errorf("%s %s, want that it %s", fields, got, want)
+		}
+	}
+}
+
 func TestLogSkips(t *testing.T) {
 	good := strings.Repeat(`{"prompt_tokens":1}`+"\n", 200)
 	for line, want := range map[string]string{
-		`{"prompt_tokens":-1}`:            "1 of 201 rows broken and skipped at line 201, column 1: a count of tokens that is none",
-		`{"prompt_tokens":"many"}`:        "a count of tokens that is none",
-		`{"prompt_tokens":1e99}`:          "a count of tokens that is none",
-		`{"prompt_tokens":{"a":1}}`:       "a count of tokens that is none",
-		`{"prompt_tokens":1,"time":true}`: "a time that is none",
-		`{"prompt_tokens":1`:              "line 201, column 18: no JSON",
-		`{"level":"INFO","msg":"ready"}`:  "1 of 201 rows left out at line 201, column 1: no count of tokens",
-		`{"status":401}`:                  "left out",
+		`{"prompt_tokens":-1}`:                            "1 of 201 rows broken and skipped at line 201, column 1: a count of tokens that is none",
+		`{"prompt_tokens":"many"}`:                        "a count of tokens that is none",
+		`{"prompt_tokens":1e99}`:                          "a count of tokens that is none",
+		`{"prompt_tokens":{"a":1}}`:                       "a count of tokens that is none",
+		`{"prompt_tokens":1,"time":true}`:                 "a time that is none",
+		`{"prompt_tokens":1`:                              "line 201, column 18: no JSON",
+		`{"msg":"request","status":401,"input_tokens":3}`: "left out at line 201, column 1: refused for a fault of its own",
+		`{"level":"INFO","msg":"ready"}`:                  "1 of 201 rows left out at line 201, column 1: no count of tokens",
+		`{"status":401}`:                                  "left out",
 	} {
 		log := infer.NewLog(strings.NewReader(good+line+"\n"), "log")
 		if n := len(slices.Collect(log.All())); n != 200 || log.Err() != nil {
@@ -103,6 +153,7 @@ func TestSourceIsTold(t *testing.T) {
 		`{"timestamp":1,"input_length":3,"output_length":4}` + "\n":    "",
 		"TIMESTAMP,ContextTokens,GeneratedTokens\n":                    "",
 		`[{"conversations":[]}]`:                                       "",
+		`{"prompt_tokens":1,"status":500}` + "\n":                      "log",
 		`{"messages":[]}`:                                              "",
 		"":                                                             "",
 	} {

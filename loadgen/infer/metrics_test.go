@@ -176,3 +176,22 @@ func FuzzPage(f *testing.F) {
 		}
 	})
 }
+
+// Lengths of one bucket are as good as equal, and no share is written with an
+// exponent.
+func TestOneBucket(t *testing.T) {
+	text := histogram("vllm:request_prompt_tokens", slices.Repeat([]int{60}, 50)) + histogram("vllm:request_generation_tokens", slices.Repeat([]int{3, 300}, 50)) +
+		"vllm:prefix_cache_queries_total 1e9\nvllm:prefix_cache_hits_total 7\n"
+	r, err := infer.FromMetrics(page(t, text, time.Time{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (profiles.Distribution{Kind: profiles.Fixed, Mean: 60}); r.Scenario.Workload.Input != want {
+		t.Errorf("input %+v, want %+v", r.Scenario.Workload.Input, want)
+	}
+	for _, b := range r.Basis {
+		if strings.Contains(b.Text, "e-") {
+			t.Errorf("%s: %s", b.Part, b.Text)
+		}
+	}
+}

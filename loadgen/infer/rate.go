@@ -18,6 +18,12 @@ const (
 	slowest = 1.0 / 86400
 	// enough gaps tell how even they are.
 	enough = 100
+	// poissonError ÷ √n is how far the variation of n gaps of Poisson arrivals may be
+	// from 1 by chance: three standard errors, each 1/√n for exponential gaps.
+	poissonError = 3
+	// evenest is the variation that stands for all below it: gaps that are equal but
+	// for the client's own unevenness.
+	evenest = 0.05
 )
 
 // arrivals is when requests came.
@@ -33,19 +39,19 @@ func (a *arrivals) fit(r *Result) (fitted profiles.Arrival, ok bool) {
 		return profiles.Arrival{}, false
 	}
 	span := time.Duration(a.times[n-1] - a.times[0])
-	cv, known := a.variation()
+	cv, gaps := a.variation()
 	evenness := "their evenness is not known, Poisson is assumed"
-	if known {
+	if gaps > 0 {
 		evenness = "the gaps vary by " + units.Number(round(cv)) + " of their mean (Poisson: 1)"
 	}
-	if math.Abs(cv-1) < 0.1 {
+	if math.Abs(cv-1) < max(0.1, poissonError/math.Sqrt(float64(max(1, gaps)))) {
 		cv = 1
 	}
-	cv = max(0.05, math.Round(cv*100)/100)
+	cv = max(evenest, math.Round(cv*100)/100)
 	fitted = profiles.Arrival{Process: profiles.Steps, CV: cv}
 	switch {
 	case span < shortest:
-		fitted.Curve = &profiles.Curve{Steps: []profiles.Step{{RatePerS: round(float64(n-1) / span.Seconds()), For: wholeSeconds(span)}}}
+		fitted = oneRate(round(float64(n-1)/span.Seconds()), cv)
 		r.say("arrival", "%s requests in %s; %s; how the rate changes over a day is not known", number(n), units.Duration(span), evenness)
 	case span < day:
 		fitted.Curve = a.ownSpan(span)
@@ -59,6 +65,17 @@ func (a *arrivals) fit(r *Result) (fitted profiles.Arrival, ok bool) {
 		r.say("arrival", "%s requests in %s, by the hour of the day from midnight UTC; %s", number(n), units.Duration(span), evenness)
 	}
 	return fitted, true
+}
+
+// oneRate is a rate that does not change, of gaps with a coefficient of variation.
+func oneRate(rate, cv float64) profiles.Arrival {
+	switch cv {
+	case 1:
+		return profiles.Arrival{Process: profiles.Poisson, RatePerS: rate}
+	case evenest:
+		return profiles.Arrival{Process: profiles.Constant, RatePerS: rate}
+	}
+	return profiles.Arrival{Process: profiles.Gamma, RatePerS: rate, CV: cv}
 }
 
 // relative reports times that count from the start of the log.
@@ -124,15 +141,15 @@ func step(n, seconds float64, length time.Duration, last bool) profiles.Step {
 
 // variation is the coefficient of variation of the gaps between requests, each
 // in units of the mean gap of its hour, so that a rate that changes slowly does
-// not count. It is 1 and not known when there are few, or when the clock of the
-// log is too coarse for its rate.
-func (a *arrivals) variation() (cv float64, known bool) {
+// not count. It is 1 of no gaps when there are few, or when the clock of the log is
+// too coarse for its rate.
+func (a *arrivals) variation() (cv float64, gaps int) {
 	n := len(a.times)
 	span := a.times[n-1] - a.times[0]
 	if n <= enough || float64(span)/float64(n-1) < 5*float64(a.resolution()) {
-		return 1, false
+		return 1, 0
 	}
-	var sum, squares, gaps float64
+	var sum, squares float64
 	for from := 0; from < n-1; {
 		to := from + 1
 		for to < n-1 && a.times[to]/int64(time.Hour) == a.times[from]/int64(time.Hour) {
@@ -150,10 +167,10 @@ func (a *arrivals) variation() (cv float64, known bool) {
 		from = to
 	}
 	if gaps < enough {
-		return 1, false
+		return 1, 0
 	}
-	mean := sum / gaps
-	return math.Sqrt(max(0, squares/gaps-mean*mean)) / mean, true
+	mean := sum / float64(gaps)
+	return math.Sqrt(max(0, squares/float64(gaps)-mean*mean)) / mean, gaps
 }
 
 // resolution is the largest of a second, a millisecond and a microsecond that

@@ -16,6 +16,7 @@ import (
 // Request is what is known of one request that was seen.
 type Request struct {
 	At            time.Time     // when it came; zero when that is not known
+	Closed        bool          // At is when it was sent because another one had ended
 	Took          time.Duration // until its end; 0 when that is not known
 	Input, Output int           // tokens; 0 when not known
 	Cached        int           // prompt tokens found in a cache; −1 when not known
@@ -38,6 +39,9 @@ type Options struct {
 	// later turn adds is a guess then. Otherwise each request is its own, with the
 	// whole prompt that it was seen with.
 	Sessions bool
+
+	// run is the workload of the run that the requests are of; nil otherwise.
+	run *runWorkload
 }
 
 // sample gathers requests.
@@ -45,8 +49,9 @@ type sample struct {
 	o             Options
 	n             int
 	arrivals      arrivals
-	first, output []int // prompts, of sessions only the first; answers
-	later         int   // requests that continue a session
+	flights       flights // of a closed loop
+	first, output []int   // prompts, of sessions only the first; answers
+	later         int     // requests that continue a session
 	cached        float64
 	cacheable     float64
 	cacheKnown    int
@@ -82,7 +87,10 @@ func FromRequests(requests iter.Seq[Request], o Options) (*Result, error) {
 
 func (s *sample) add(r Request) {
 	s.n++
-	if !r.At.IsZero() {
+	switch {
+	case r.Closed:
+		s.flights.add(r.At, r.Took)
+	case !r.At.IsZero():
 		s.arrivals.times = append(s.arrivals.times, r.At.UnixNano())
 	}
 	if r.Output > 0 {
@@ -151,16 +159,34 @@ func tally(counts map[string]int, name string, limit int) {
 func (s *sample) scenario() (*Result, error) {
 	r := &Result{}
 	w := &r.Scenario.Workload
-	var ok bool
-	if w.Arrival, ok = s.arrivals.fit(r); !ok {
-		r.say("arrival", "not known: the requests have no times; give --rps or --concurrency")
-	}
+	s.arrival(r)
 	s.lengths(r, "input", s.first, &w.Input)
 	s.lengths(r, "output", s.output, &w.Output)
 	s.prefix(r)
 	s.session(r)
 	s.choices(r)
 	return r.check()
+}
+
+func (s *sample) arrival(r *Result) {
+	w := &r.Scenario.Workload
+	if s.o.run != nil {
+		if asked, ok := s.o.run.closed(); ok {
+			w.Arrival = asked
+			r.say("arrival", "%s, as the run was asked for", asked.Words())
+			return
+		}
+	}
+	if n := s.flights.most(); n > 0 && len(s.arrivals.times) == 0 {
+		w.Arrival = profiles.Arrival{Process: profiles.Closed, Concurrency: n}
+		r.say("arrival", "a closed loop, since %s requests say when they were sent and not when they were due; at most %s were in flight",
+			number(len(s.flights.starts)), number(n))
+		return
+	}
+	var ok bool
+	if w.Arrival, ok = s.arrivals.fit(r); !ok {
+		r.say("arrival", "not known: the requests have no times; give --rps or --concurrency")
+	}
 }
 
 func (s *sample) lengths(r *Result, part string, lengths []int, to *profiles.Distribution) {
@@ -194,6 +220,14 @@ func (s *sample) prefix(r *Result) {
 }
 
 func (s *sample) session(r *Result) {
+	s.turns(r)
+	if !s.asked(r) {
+		s.pauses(r)
+	}
+}
+
+// turns are those of each session, where they are wanted.
+func (s *sample) turns(r *Result) {
 	if s.later == 0 {
 		if s.inSession == 0 {
 			r.say("session", "not known: no request says to which session it belongs; each is one of its own")
@@ -210,7 +244,12 @@ func (s *sample) session(r *Result) {
 	w.Session.Turns = profiles.Distribution{Kind: profiles.Geometric, Mean: round(max(1, turns))}
 	r.say("session", "%s requests in %s sessions; geometric is assumed; what a later request adds to its prompt is not known, it is taken to be as long as a first one without its prefix",
 		number(s.n), number(len(s.sessions)+single))
-	if s.thinks == 0 {
+}
+
+// pauses are what was seen of the time between the turns of a session.
+func (s *sample) pauses(r *Result) {
+	w := &r.Scenario.Workload
+	if s.thinks == 0 || w.Session.Turns == (profiles.Distribution{}) {
 		return
 	}
 	mean := (s.think / time.Duration(s.thinks)).Round(time.Millisecond)
@@ -223,6 +262,22 @@ func (s *sample) session(r *Result) {
 		from = "from a request to the next one, the answer's time included, since the log does not say it"
 	}
 	r.say("session", "think time of %s pauses, %s; exponential is assumed", number(s.thinks), from)
+}
+
+// asked takes over the think time that a run was asked for, which its records show
+// less well: they do not say who sent what, and a session may wait for a place.
+func (s *sample) asked(r *Result) bool {
+	w := &r.Scenario.Workload
+	if s.o.run == nil || w.Session.Turns == (profiles.Distribution{}) && w.Arrival.Process != profiles.Users {
+		return false
+	}
+	think := s.o.run.think()
+	if think == (profiles.Delay{}) {
+		return false
+	}
+	w.Session.Think = think
+	r.say("session", "think time %s, as the run was asked for", think)
+	return true
 }
 
 // choices are tenants, classes and models.

@@ -76,7 +76,7 @@ func TestStreamIsInferred(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := again(t, r.Scenario).Workload
-			if got.Input.Kind != tt.kind || got.Output.Kind != tt.kind || got.Tenants != 5 || got.Arrival.Process != profiles.Steps {
+			if got.Input.Kind != tt.kind || got.Output.Kind != tt.kind || got.Tenants != 5 || got.Arrival.Process != profiles.Poisson {
 				t.Errorf("workload %+v", got)
 			}
 			near(t, "mean input", mean(got.Input), inputs/n, 0.03)
@@ -85,8 +85,7 @@ func TestStreamIsInferred(t *testing.T) {
 				near(t, "p99 of input", got.Input.P99, 8000, 0.05)
 			}
 			near(t, "share of batch", got.Classes["batch"], 0.1, 0.1)
-			near(t, "rate", got.Arrival.Curve.Steps[0].RatePerS, 20, 0.03)
-			near(t, "variation of gaps", got.Arrival.CV, 1, 0)
+			near(t, "rate", got.Arrival.RatePerS, 20, 0.03)
 		})
 	}
 }
@@ -164,10 +163,8 @@ func TestSpans(t *testing.T) {
 		lengths  []time.Duration
 		cv       float64
 	}{
-		{"a minute", every(100*time.Millisecond, 601), []time.Duration{time.Minute}, 0.05},
 		{"hours and a half", every(time.Second, 3*3600+1800+1), []time.Duration{time.Hour, time.Hour, time.Hour, 30 * time.Minute}, 0.05},
 		{"hours and some minutes", every(time.Second, 3*3600+300+1), []time.Duration{time.Hour, time.Hour, time.Hour + 5*time.Minute}, 0.05},
-		{"two requests", every(time.Second, 2), []time.Duration{time.Second}, 1},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -185,9 +182,48 @@ func TestSpans(t *testing.T) {
 			}
 		})
 	}
-	r, err := infer.FromRequests(every(0, 5), infer.Options{})
+	r, err := infer.FromRequests(every(2*time.Second, 2), infer.Options{})
+	if want := (profiles.Arrival{Process: profiles.Poisson, RatePerS: 0.5}); err != nil || r.Scenario.Workload.Arrival != want {
+		t.Errorf("two requests: %+v, %v", r.Scenario.Workload.Arrival, err)
+	}
+	r, err = infer.FromRequests(every(0, 5), infer.Options{})
 	if err != nil || r.Scenario.Workload.Arrival != (profiles.Arrival{}) {
 		t.Errorf("requests at one time: %+v, %v", r.Scenario.Workload.Arrival, err)
+	}
+}
+
+// One rate is written as the process that has such gaps.
+func TestOneRate(t *testing.T) {
+	for _, want := range []profiles.Arrival{
+		{Process: profiles.Poisson, RatePerS: 20},
+		{Process: profiles.Constant, RatePerS: 20},
+		{Process: profiles.Gamma, RatePerS: 20, CV: 3},
+		{Process: profiles.Gamma, RatePerS: 20, CV: 0.5},
+	} {
+		for _, n := range []int{150, 20_000} {
+			stream, err := workload.New(profiles.Workload{Arrival: want, Input: profiles.Distribution{Kind: profiles.Fixed, Mean: 3}, Output: profiles.Distribution{Kind: profiles.Fixed, Mean: 3}}, workload.Options{Seed: 5})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := infer.FromSessions(func(yield func(workload.Session) bool) {
+				for i := range int64(n) {
+					if !yield(stream.Session(i)) {
+						return
+					}
+				}
+			}, true, infer.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := again(t, r.Scenario).Workload.Arrival
+			if got.Process != want.Process {
+				t.Errorf("%d requests of %v: %v", n, want, got)
+			}
+			if n == 20_000 {
+				near(t, "rate", got.RatePerS, 20, 0.06)
+				near(t, "variation", got.CV, want.CV, 0.05)
+			}
+		}
 	}
 }
 
@@ -200,7 +236,7 @@ func TestCoarseClock(t *testing.T) {
 			}
 		}
 	}, infer.Options{})
-	if err != nil || r.Scenario.Workload.Arrival.CV != 1 {
+	if want := (profiles.Arrival{Process: profiles.Poisson, RatePerS: 10.02}); err != nil || r.Scenario.Workload.Arrival != want {
 		t.Errorf("%+v, %v", r.Scenario.Workload.Arrival, err)
 	}
 }

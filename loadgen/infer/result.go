@@ -46,8 +46,13 @@ func round(v float64) float64 {
 
 func number(n int) string { return units.Count(int64(n)) }
 
-// percent writes a share.
-func percent(share float64) string { return strconv.FormatFloat(100*share, 'g', 3, 64) + "%" }
+// percent writes a share; less than a hundredth of a percent is not told apart.
+func percent(share float64) string {
+	if share > 0 && share < 1e-4 {
+		return "less than 0.01%"
+	}
+	return strconv.FormatFloat(100*share, 'g', 3, 64) + "%"
+}
 
 // shares turns counts into shares that add up to one, as far as four digits go.
 // There are none when there is nothing to choose.

@@ -28,8 +28,8 @@ func IsLog(head []byte) bool {
 		}
 		var row logRow
 		row.read(gjson.ParseBytes(line), 0)
-		q, broken, _ := row.request()
-		if broken == "" && (q.Input > 0 || q.Output > 0) || row.values[messageField].Str == "request" {
+		var q Request
+		if row.tokens(&q) && (q.Input > 0 || q.Output > 0) || row.values[messageField].Str == "request" {
 			return true
 		}
 		if !whole || len(rest) == 0 {

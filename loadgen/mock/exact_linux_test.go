@@ -346,6 +346,14 @@ func TestMetricsPage(t *testing.T) {
 			if style == "vllm" && (got.PromptTokens != 80 || got.GenerationTokens != 6 || got.PrefixQueries != 80 || got.PrefixHits != 32 || got.KVUsage != 0) {
 				t.Errorf("sample %+v", got)
 			}
+			lengths := map[string]string{
+				"vllm": "vllm:request_prompt_tokens_bucket{engine=\"0\",model_name=\"mock\",le=\"20\"} 0\n" +
+					"vllm:request_prompt_tokens_bucket{engine=\"0\",model_name=\"mock\",le=\"50\"} 2\n",
+				"sglang": "sglang:generation_tokens_histogram_sum{model_name=\"mock\"} 6\nsglang:generation_tokens_histogram_count{model_name=\"mock\"} 2\n",
+			}
+			if !strings.Contains(page, lengths[style]) {
+				t.Errorf("lengths are not counted:\n%s", page)
+			}
 			if !strings.Contains(page, "llmctl_mock_write_lateness_seconds_count 3\n") { // two answers, and the one of those that hang that runs
 				t.Errorf("lateness is not counted:\n%s", page)
 			}

@@ -2,6 +2,7 @@ package mock
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +21,8 @@ type metricNames struct {
 	prefixQueries, prefixHits, hitRate     string
 	prompt, output, finished               string
 	ttft, itl, e2e                         string
+	prompts, outputs                       string // histograms of lengths
+	lengths                                []int  // their bounds
 	labels                                 string // with %s for the model's name
 }
 
@@ -29,12 +32,20 @@ var metricStyles = map[string]metricNames{
 		prefixQueries: "vllm:prefix_cache_queries_total", prefixHits: "vllm:prefix_cache_hits_total",
 		prompt: "vllm:prompt_tokens_total", output: "vllm:generation_tokens_total", finished: "vllm:request_success_total",
 		ttft: "vllm:time_to_first_token_seconds", itl: "vllm:inter_token_latency_seconds", e2e: "vllm:e2e_request_latency_seconds",
-		labels: `engine="0",model_name=%s`,
+		prompts: "vllm:request_prompt_tokens", outputs: "vllm:request_generation_tokens",
+		lengths: []int{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000},
+		labels:  `engine="0",model_name=%s`,
 	},
 	"sglang": {
-		running: "sglang:num_running_reqs", waiting: "sglang:num_queue_reqs", kvUsage: "sglang:token_usage", hitRate: "sglang:cache_hit_rate",
+		running: "sglang:num_running_reqs", waiting: "sglang:num_queue_reqs", kvUsage: "sglang:token_usage",
+		prefixHits: "sglang:cached_tokens_total", hitRate: "sglang:cache_hit_rate",
 		prompt: "sglang:prompt_tokens_total", output: "sglang:generation_tokens_total", finished: "sglang:num_requests_total",
 		ttft: "sglang:time_to_first_token_seconds", itl: "sglang:inter_token_latency_seconds", e2e: "sglang:e2e_request_latency_seconds",
+		prompts: "sglang:prompt_tokens_histogram", outputs: "sglang:generation_tokens_histogram",
+		lengths: []int{
+			100, 300, 500, 700, 1000, 1500, 2000, 3000, 4000, 5000, 6000, 7000, 8000, 9000, 10_000, 12_500, 15_000, 17_500, 20_000, 22_500, 25_000, 27_500,
+			30_000, 35_000, 40_000, 60_000, 80_000, 100_000, 200_000, 300_000, 400_000, 600_000, 800_000, 1_000_000, 1_100_000,
+		},
 		labels: `model_name=%s`,
 	},
 	"tensorrt-llm": {
@@ -81,6 +92,8 @@ func (s *Server) page() string {
 	p.histogram(names.ttft, "Time to the first token.", &s.ttft, latencyBuckets)
 	p.histogram(names.itl, "Time between tokens.", &s.itl, latencyBuckets)
 	p.histogram(names.e2e, "Time of a whole request.", &s.e2e, latencyBuckets)
+	p.lengths(names.prompts, "Prompt tokens of an answered request.", s.lengths.prompt, names.lengths)
+	p.lengths(names.outputs, "Output tokens of an answered request.", s.lengths.output, names.lengths)
 
 	p.labels = ""
 	p.histogram("llmctl_mock_write_lateness_seconds", "How long after its due time a write was done.", &s.late, latenessBuckets)
@@ -127,14 +140,46 @@ func (p *pageWriter) value(kind, name, help string, v float64) {
 }
 
 func (p *pageWriter) histogram(name, help string, l *Lateness, buckets []time.Duration) {
+	p.buckets(name, help, float64(l.N()), l.Sum().Seconds(), func(yield func(bound, upTo float64) bool) {
+		for _, b := range buckets {
+			if !yield(b.Seconds(), float64(l.atMost(b))) {
+				return
+			}
+		}
+	})
+}
+
+// lengths writes how many requests had how many tokens.
+func (p *pageWriter) lengths(name, help string, requests map[int]int64, bounds []int) {
+	var n, sum int64
+	for length, count := range requests {
+		n += count
+		sum += int64(length) * count
+	}
+	p.buckets(name, help, float64(n), float64(sum), func(yield func(bound, upTo float64) bool) {
+		for _, b := range bounds {
+			var upTo int64
+			for length, count := range requests {
+				if length <= b {
+					upTo += count
+				}
+			}
+			if !yield(float64(b), float64(upTo)) {
+				return
+			}
+		}
+	})
+}
+
+func (p *pageWriter) buckets(name, help string, n, sum float64, counts iter.Seq2[float64, float64]) {
 	if name == "" {
 		return
 	}
 	p.head("histogram", name, help)
-	for _, b := range buckets {
-		p.line(name+"_bucket", fmt.Sprintf("le=%q", strconv.FormatFloat(b.Seconds(), 'g', -1, 64)), float64(l.atMost(b)))
+	for bound, upTo := range counts {
+		p.line(name+"_bucket", fmt.Sprintf("le=%q", strconv.FormatFloat(bound, 'g', -1, 64)), upTo)
 	}
-	p.line(name+"_bucket", `le="+Inf"`, float64(l.N()))
-	p.line(name+"_sum", "", l.Sum().Seconds())
-	p.line(name+"_count", "", float64(l.N()))
+	p.line(name+"_bucket", `le="+Inf"`, n)
+	p.line(name+"_sum", "", sum)
+	p.line(name+"_count", "", n)
 }

@@ -18,7 +18,8 @@ type state struct {
 
 	outcome struct{ finished, refused, left int64 }
 	tokens  struct{ prompt, cached, output int64 }
-	kv      int64 // tokens of the requests that run
+	lengths struct{ prompt, output map[int]int64 } // answered requests by their tokens
+	kv      int64                                  // tokens of the requests that run
 	ttft    Lateness
 	itl     Lateness
 	e2e     Lateness
@@ -144,6 +145,11 @@ func (f *flight) end(now time.Duration, left bool) {
 	default:
 		s.outcome.finished++
 		s.e2e.Add(now - f.arrived)
+		if s.lengths.prompt == nil {
+			s.lengths.prompt, s.lengths.output = map[int]int64{}, map[int]int64{}
+		}
+		s.lengths.prompt[f.a.prompt]++
+		s.lengths.output[int(f.output)]++
 	}
 	s.mu.Unlock()
 	s.leave()

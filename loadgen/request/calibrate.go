@@ -107,6 +107,9 @@ type plan struct {
 func planFor(sessions []workload.Session) (p plan) {
 	var made []workload.Session
 	for _, s := range sessions {
+		if len(s.Turns) == 0 {
+			continue // nothing of it is sent
+		}
 		t := &s.Turns[0]
 		if t.Text != "" || t.Body != nil {
 			continue

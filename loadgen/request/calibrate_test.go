@@ -352,3 +352,20 @@ func TestCalibrateGivesUp(t *testing.T) {
 		}
 	})
 }
+
+// Sessions without turns are nothing that is sent, and no reason to ask.
+func TestCalibrateWithoutTurns(t *testing.T) {
+	turn := workload.Turn{Input: 5, Output: 3, Group: workload.NoGroup}
+	for _, tt := range []struct {
+		sessions []workload.Session
+		shapes   int
+	}{
+		{nil, 0},
+		{make([]workload.Session, 64), 0},
+		{[]workload.Session{{}, {Turns: []workload.Turn{turn}}, {}}, 1},
+	} {
+		if p := planFor(tt.sessions); len(p.shapes) != tt.shapes || tt.shapes > 0 && len(p.sample.Turns) != 1 {
+			t.Errorf("plan of %d sessions: %+v, want %d shapes", len(tt.sessions), p, tt.shapes)
+		}
+	}
+}
