@@ -23,7 +23,7 @@ func TestHeadersAndPath(t *testing.T) {
 	server := &mock.Server{Tokens: 2}
 	r := one(t, server, func(o *Options) {
 		o.Client.APIKey, o.Client.API = "sk-secret", client.Completions
-		o.Client.Headers = http.Header{"x-team": {"search"}, "Authorization": {"overridden"}}
+		o.Client.Headers = http.Header{"x-team": {"search"}, "X-Key": {"k"}}
 		o.Client.Endpoint += "/v1/"
 	})
 	got := server.Requests()[0]

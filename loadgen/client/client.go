@@ -186,7 +186,9 @@ func (c *Client) Do(ctx context.Context, request Request, r *record.Record) Answ
 	x.watch.stop()
 	r.Wrote = record.Moment(x.wrote.Load())
 	r.FirstByte = record.Moment(x.firstByte.Load())
-	r.Detail = redact(r.Detail, c.secrets)
+	for _, text := range []*string{&r.Detail, &r.FinishReason, &r.RequestID} {
+		*text = redact(*text, c.secrets)
+	}
 	return Answer{Text: string(x.answer.text), ToolCalls: x.answer.calls.message()}
 }
 

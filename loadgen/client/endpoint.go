@@ -9,8 +9,17 @@ import (
 
 // endpoint is where requests go.
 type endpoint struct {
-	root *url.URL // without /v1, credentials, query and final slash
-	user *url.Userinfo
+	root  *url.URL // without /v1, credentials, query and final slash
+	user  *url.Userinfo
+	query string // of every request, such as api-version=…; never shown
+}
+
+// asked is a URL of this endpoint as it is requested: with its query.
+func (e endpoint) asked(public string) string {
+	if e.query == "" {
+		return public
+	}
+	return public + "?" + e.query
 }
 
 // parseEndpoint reads a base URL as people write it: with or without scheme,
@@ -30,8 +39,9 @@ func parseEndpoint(s string) (endpoint, error) {
 	path := strings.TrimRight(u.Path, "/")
 	path = strings.TrimSuffix(path, "/v1")
 	return endpoint{
-		root: &url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimRight(path, "/")},
-		user: u.User,
+		root:  &url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimRight(path, "/")},
+		user:  u.User,
+		query: u.RawQuery,
 	}, nil
 }
 

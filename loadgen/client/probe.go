@@ -40,6 +40,7 @@ func Probe(ctx context.Context, o Options) ([]Model, error) {
 	limited, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	models, err := probe(limited, o, target)
+	err = redacted(err, secrets(o, target))
 	if err != nil && ctx.Err() != nil {
 		return nil, ctx.Err() // whatever failed, failed because of it
 	}
@@ -54,7 +55,7 @@ func probe(ctx context.Context, o Options, target endpoint) ([]Model, error) {
 	authorize(header, o.APIKey, target)
 	transport := o.NewTransport()
 	defer transport.CloseIdleConnections()
-	p := prober{transport, header}
+	p := prober{transport, header, target}
 
 	response, body, err := p.ask(ctx, http.MethodGet, target.models())
 	if err != nil {
@@ -79,7 +80,7 @@ func probe(ctx context.Context, o Options, target endpoint) ([]Model, error) {
 	if mediaType(second.Header.Get("Content-Type")) == "application/json" && !isHTML(second, page) {
 		return nil, nil
 	}
-	return nil, fmt.Errorf("%w: %s answered %s with %s", ErrNotAPI, target.models(), response.Status, redact(seen(response, body), secrets(o, target)))
+	return nil, fmt.Errorf("%w: %s answered %s with %s", ErrNotAPI, target.models(), response.Status, seen(response, body))
 }
 
 // OnlyModel picks the model to ask for when the user named none: that of an
@@ -98,14 +99,16 @@ func OnlyModel(models []Model) (string, error) {
 type prober struct {
 	transport *http.Transport
 	header    http.Header
+	target    endpoint
 }
 
 func (p prober) ask(ctx context.Context, method, url string) (*http.Response, []byte, error) {
-	request, err := http.NewRequestWithContext(ctx, method, url, nil)
+	request, err := http.NewRequestWithContext(ctx, method, p.target.asked(url), nil)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
 	request.Header = p.header.Clone()
+	request.Host = request.Header.Get("Host") // the URL's own, when empty
 	if method == http.MethodPost {
 		request.Header.Set("Content-Type", "application/json")
 	}

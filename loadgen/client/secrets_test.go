@@ -6,6 +6,33 @@ import (
 	"testing"
 )
 
+// TestOwnAuthorization: what the user says on the command line is stronger than the
+// key of the environment and than the URL.
+func TestOwnAuthorization(t *testing.T) {
+	target, err := parseEndpoint("http://me:password@host/v1?api-version=3&api-key=secret-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		own, key, want string
+	}{{"Bearer own", "sk-env", "Bearer own"}, {"", "sk-env", "Bearer sk-env"}, {"", "", "Basic bWU6cGFzc3dvcmQ="}} {
+		o := Options{APIKey: tt.key, Headers: http.Header{}}
+		if tt.own != "" {
+			o.Headers.Set("Authorization", tt.own)
+		}
+		h, err := o.header(target)
+		if err != nil || h.Get("Authorization") != tt.want {
+			t.Errorf("own %q, key %q: %q, %v", tt.own, tt.key, h.Get("Authorization"), err)
+		}
+	}
+	if got := target.asked(target.generate(Chat)); got != "http://host/v1/chat/completions?api-version=3&api-key=secret-1" {
+		t.Errorf("asked at %s", got)
+	}
+	if got := target.String() + redact("secret-1", secrets(Options{}, target)); strings.Contains(got, "secret-1") || strings.Contains(got, "?") {
+		t.Errorf("shown as %s", got)
+	}
+}
+
 func TestRedact(t *testing.T) {
 	target, err := parseEndpoint("http://me:p%40ssword@host")
 	if err != nil {
@@ -16,6 +43,7 @@ func TestRedact(t *testing.T) {
 	}}, target)
 	for in, want := range map[string]string{
 		"bad key sk-secret!":          "bad key [API key]!",
+		"as text c2stc2VjcmV0":        "as text [API key]",
 		"bad tok-123456":              "bad [API key]",
 		"sent Bearer tok-123456":      "sent [API key]",
 		"key-123456 of team search":   "[API key] of team search",

@@ -29,7 +29,7 @@ func (c *Client) newServer(o Options, base string) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &server{target: target, url: target.generate(o.API), host: o.Headers.Get("Host")}
+	s := &server{target: target, url: target.asked(target.generate(o.API)), host: o.Headers.Get("Host")}
 	if s.header, err = o.header(target); err != nil {
 		return nil, err
 	}
@@ -69,12 +69,14 @@ func (o Options) header(target endpoint) (http.Header, error) {
 	return header, nil
 }
 
-// authorize sets the credentials: the API key, else what the URL holds.
+// authorize sets the credentials: those that the user's own header holds, else the
+// API key, else what the URL holds.
 func authorize(header http.Header, key string, target endpoint) {
 	switch {
+	case header.Get("Authorization") != "":
 	case key != "":
 		header.Set("Authorization", "Bearer "+key)
-	case target.user != nil && header.Get("Authorization") == "":
+	case target.user != nil:
 		password, _ := target.user.Password()
 		basic := http.Request{Header: header}
 		basic.SetBasicAuth(target.user.Username(), password)
