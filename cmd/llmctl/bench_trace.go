@@ -76,7 +76,7 @@ func (b *bench) recorded() ([]workload.Session, error) {
 		return nil, err
 	}
 	if w.Arrival.Process == profiles.TraceArrival && !report.Timed {
-		return nil, fmt.Errorf("trace %s has no times to replay; ask for another arrival process, e.g. --rps or --concurrency", w.Trace.File)
+		return nil, fmt.Errorf("trace %s has no times to replay; ask for another arrival process: --concurrency 8, or --arrival poisson --rps 4", w.Trace.File)
 	}
 	if err := outlasts(b.flags.warmup, w.Arrival, sessions); err != nil {
 		return nil, err

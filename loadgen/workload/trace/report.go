@@ -32,8 +32,12 @@ type Skip struct {
 }
 
 // maxBroken is the share of broken rows above which a trace is refused: it is
-// likely another format then.
-const maxBroken = 0.01
+// likely another format then. A few rows of a short trace, fewBroken of them, are
+// no such share, unless they are half of it.
+const (
+	maxBroken = 0.01
+	fewBroken = 3
+)
 
 // String says why and where.
 func (s Skip) String() string {
@@ -71,9 +75,9 @@ func (r *Report) check(strict bool) error {
 		return errEmpty
 	case broken > 0 && strict:
 		return fmt.Errorf("%s, and no broken row is allowed", r.Broken[0])
-	case float64(broken) > maxBroken*float64(r.Rows):
-		return fmt.Errorf("%s of %s rows are broken, more than the %.0f%% that are skipped: %s",
-			units.Count(int64(broken)), units.Count(int64(r.Rows)), 100*maxBroken, r.Broken[0])
+	case float64(broken) > max(maxBroken*float64(r.Rows), fewBroken) || 2*broken >= r.Rows:
+		return fmt.Errorf("%s of %s rows are broken, more than the %.0f%%, or %d rows, that are skipped: %s",
+			units.Count(int64(broken)), units.Count(int64(r.Rows)), 100*maxBroken, fewBroken, r.Broken[0])
 	case r.Sessions == 0:
 		var why []string
 		for _, s := range r.LeftOut {
