@@ -24,7 +24,7 @@ func keysOf(t reflect.Type, keys map[string]bool) {
 		}
 		for i := range t.NumField() {
 			f := t.Field(i)
-			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
+			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" {
 				keys[name] = true
 			}
 			if f.IsExported() {
