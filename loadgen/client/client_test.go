@@ -156,6 +156,41 @@ func TestRefusedByName(t *testing.T) {
 			}
 		})
 	}
+	t.Run("what an echo names", func(t *testing.T) {
+		// Each page fails its request for a reason of its own.
+		for _, page := range []string{
+			`{"detail":[{"type":"less_than","loc":["body","x"],"msg":"Input should be less than 1","input":` + full + `}]}`,
+			"can not serve " + full,
+		} {
+			var bad atomic.Bool
+			var served atomic.Pointer[string]
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				data, _ := io.ReadAll(r.Body)
+				text := string(data)
+				served.Store(&text)
+				if bad.Load() {
+					w.WriteHeader(422)
+					_, _ = io.WriteString(w, page)
+					return
+				}
+				_, _ = io.WriteString(w, c("a")+usage("1")+done)
+			}))
+			defer server.Close()
+			client := newClient(t, "wire", Options{Endpoint: server.URL})
+			defer client.Close()
+			for _, refused := range []bool{true, false} {
+				bad.Store(refused)
+				r := &record.Record{AskedOutput: record.Counted(4)}
+				client.Do(t.Context(), Request{Body: []byte(full), Exact: true}, r)
+				if (r.Failure == "http_422") != refused {
+					t.Errorf("%s %q", r.Failure, r.Detail)
+				}
+			}
+			if *served.Load() != full || client.Warnings() != nil {
+				t.Errorf("after %s: sent %s, warnings %v", page, *served.Load(), client.Warnings())
+			}
+		}
+	})
 	t.Run("what the body does not hold", func(t *testing.T) {
 		r := both(t, Options{}, (&response{status: 400, pieces: cut("stream_options and ignore_eos")}).reads())
 		if r.Failure != "http_400" || r.Attempts != 1 {
