@@ -45,7 +45,7 @@ func (r *runner) pace() {
 			until = min(until, end)
 		}
 		if until > r.now() {
-			r.o.wait(r.sending, r.queue.changed, r.start.Add(until))
+			r.o.wait(r.sending, r.queue.changed, r.start().Add(until))
 			continue
 		}
 		if end > 0 && until == end {
