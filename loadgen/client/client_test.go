@@ -368,6 +368,29 @@ func TestEndpoints(t *testing.T) {
 	}
 }
 
+// TestWarmEndpoints: an endpoint that does not answer keeps nobody from opening
+// connections to the others.
+func TestWarmEndpoints(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var opened atomic.Int64
+		client := newClient(t, "wire", Options{Endpoint: "http://silent:1", Others: []string{"http://open:1"}, ConnectTimeout: time.Hour,
+			Dial: func(ctx context.Context, _, address string) (net.Conn, error) {
+				if address == "open:1" {
+					opened.Add(1)
+					return newTape(nil), nil
+				}
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}})
+		defer client.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := client.Warm(ctx, 9); !errors.Is(err, context.DeadlineExceeded) || opened.Load() != 4 {
+			t.Errorf("%d opened, want 4; error %v", opened.Load(), err)
+		}
+	})
+}
+
 // TestProtocols: each version of HTTP, with and without TLS, with verified and
 // client certificates.
 func TestProtocols(t *testing.T) {
