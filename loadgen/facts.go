@@ -15,7 +15,7 @@ func (r *runner) facts(seen telemetry.Observed) record.Run {
 		Kind:   "bench",
 		Target: record.Target{Endpoint: client.PublicEndpoint(r.o.Client.Endpoint), Model: r.o.Model},
 		Environment: record.Environment{
-			OS: runtime.GOOS + "/" + runtime.GOARCH, Cores: runtime.GOMAXPROCS(0), Start: r.start,
+			OS: runtime.GOOS + "/" + runtime.GOARCH, Cores: runtime.GOMAXPROCS(0), Start: r.start(),
 		},
 		Window:       r.window(),
 		Client:       seen.Client,

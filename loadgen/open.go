@@ -46,7 +46,7 @@ func (r *runner) pace() {
 			until = min(until, end)
 		}
 		if until > r.now() {
-			r.o.wait(r.sending, r.queue.changed, r.start.Add(until))
+			r.o.wait(r.sending, r.queue.changed, r.start().Add(until))
 			continue
 		}
 		if end > 0 && until == end {
@@ -54,7 +54,7 @@ func (r *runner) pace() {
 			if r.caughtUp(end) {
 				return
 			}
-			r.o.wait(r.sending, r.queue.changed, r.start.Add(end+tooLate+r.o.Drain))
+			r.o.wait(r.sending, r.queue.changed, r.start().Add(end+tooLate+r.o.Drain))
 			continue
 		}
 		if j := r.queue.take(until); j != nil && r.admit(j) {

@@ -42,8 +42,9 @@ type runner struct {
 	o      Options
 	bodies *request.Writer
 	client *client.Client
-	start  time.Time
-	open   bool // the loop is open
+	made   time.Time
+	lead   atomic.Int64 // from then to the start of the run, a time.Duration
+	open   bool         // the loop is open
 
 	sending context.Context // ends when nothing more is to be sent
 	stop    context.CancelFunc
@@ -77,7 +78,7 @@ type runner struct {
 
 func newRunner(o Options) *runner {
 	r := &runner{
-		o: o, start: time.Now(), queue: newQueue(),
+		o: o, made: time.Now(), queue: newQueue(),
 		ahead: newBudget(lookAheadBytes, lookAhead), thinking: newBudget(lookAheadBytes, thinkingBodies),
 		bodies: &request.Writer{Model: o.Model, API: o.Client.API, Exact: o.IgnoreEOS, Continuous: o.ContinuousUsage, Prompts: o.Prompts},
 	}
@@ -95,8 +96,13 @@ func (r *runner) clientOptions() client.Options {
 	return o
 }
 
-// now is the time since the start of the run, negative before it.
-func (r *runner) now() time.Duration { return time.Since(r.start) }
+// now is the time since the start of the run, negative before it. While warm
+// opens connections the start is not known yet, and what they read meanwhile is
+// stamped from when the runner was made.
+func (r *runner) now() time.Duration { return time.Since(r.made) - time.Duration(r.lead.Load()) }
+
+// start is when the run starts, once warm has fixed it.
+func (r *runner) start() time.Time { return r.made.Add(time.Duration(r.lead.Load())) }
 
 func (r *runner) run(ctx context.Context) *Result {
 	r.hard, r.cut = context.WithCancelCause(ctx)
@@ -107,7 +113,7 @@ func (r *runner) run(ctx context.Context) *Result {
 	r.warm(ctx)
 	over := make(chan struct{})
 	r.helpers.Go(func() { r.listen(ctx, over) })
-	r.o.wait(r.sending, nil, r.start)
+	r.o.wait(r.sending, nil, r.start())
 
 	watch := r.observe(ctx)
 	r.collector = startCollector(r, watch)
@@ -132,34 +138,6 @@ func (r *runner) run(ctx context.Context) *Result {
 	observed := watch.Stop(r.window())
 	records := r.collector.stop()
 	return &Result{Run: r.facts(observed), Records: records}
-}
-
-// warmLimit bounds the time for which connections are opened before the start.
-const warmLimit = 5 * time.Second
-
-// warm opens connections, so that requests need not wait for theirs, and fixes
-// the start of the run. What does not open is met again by the requests, whose
-// records tell.
-func (r *runner) warm(ctx context.Context) {
-	limited, cancel := context.WithTimeout(ctx, warmLimit)
-	defer cancel()
-	_ = r.client.Warm(limited, min(r.expected(), r.o.MaxInFlight))
-	r.start = time.Now()
-	if !r.o.StartAt.IsZero() {
-		r.start = r.start.Add(time.Until(r.o.StartAt)) // by the clock that does not jump
-	}
-}
-
-// expected is about how many requests will be in flight: those of a closed loop,
-// and those of an open one if each takes a second.
-func (r *runner) expected() int {
-	if n, closed := r.o.Workload.Closed(); closed {
-		return n
-	}
-	if n, users := r.o.Workload.Users(); users {
-		return n
-	}
-	return 1 + int(r.o.Workload.Workload().Arrival.RatePerS)
 }
 
 // load sends until sending is over.
@@ -203,10 +181,7 @@ func (r *runner) waitsForAll() bool {
 func (r *runner) listen(ctx context.Context, over <-chan struct{}) {
 	select {
 	case <-r.o.Stop: // never, when it is nil
-		r.interrupted.Store(true)
-		r.ended(r.now())
-		r.stop()
-		r.drain()
+		r.interrupt()
 	case <-ctx.Done():
 	case <-over:
 		return
@@ -218,6 +193,14 @@ func (r *runner) listen(ctx context.Context, over <-chan struct{}) {
 		r.cut(client.ErrCut)
 	case <-over:
 	}
+}
+
+// interrupt ends sending because the user wishes so.
+func (r *runner) interrupt() {
+	r.interrupted.Store(true)
+	r.ended(r.now())
+	r.stop()
+	r.drain()
 }
 
 // ended fixes the end of sending, unless it is fixed already.

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -14,8 +13,8 @@ import (
 
 	"github.com/llmctl/llmctl/internal/units"
 	"github.com/llmctl/llmctl/internal/userfile"
+	"github.com/llmctl/llmctl/loadgen"
 	"github.com/llmctl/llmctl/loadgen/client"
-	"github.com/llmctl/llmctl/profiles"
 )
 
 // clientFlags are the flags of bench about how requests travel: endpoints,
@@ -154,24 +153,33 @@ func probeAll(ctx context.Context, o client.Options) (common []client.Model, err
 	return common, nil
 }
 
-// answerTime is how long an answer is guessed to take when nothing is measured
-// yet, for the number of connections that an open loop needs.
-const answerTime = 30 * time.Second
-
 // preflight compares the connections that the load needs with the limits of this
 // machine, before anything is sent. A closed loop is sure to need its; of an
 // open one it is a guess, which warns.
 func (b *bench) preflight(t target) error {
-	a := b.scenario.Workload.Arrival
-	n := min(b.flags.maxInFlight, int(math.Ceil(a.RatePerS*answerTime.Seconds())))
-	if a.Process == profiles.Closed {
-		n = a.Concurrency
+	n, err := b.connections()
+	if err != nil {
+		return err
 	}
 	for _, p := range b.clientOptions(t).Preflight(n) {
-		if a.Process == profiles.Closed {
+		if b.scenario.Workload.Arrival.ClosedLoop() {
 			return hinted(exitFailed, errors.New(p.Text), p.Hint)
 		}
 		b.warn("client_limits", "%s; %s", p.Text, p.Hint)
 	}
 	return nil
+}
+
+// connections is how many the largest load needs that is known: of a search, the
+// one that it begins with.
+func (b *bench) connections() (int, error) {
+	largest := *b
+	if loads := b.flags.curve.sweep.Loads; len(loads) > 0 {
+		setLoad(&largest.scenario.Workload.Arrival, slices.Max(loads))
+	}
+	s, err := largest.stream(false, b.flags.phases.shard)
+	if err != nil {
+		return 0, err
+	}
+	return loadgen.Connections(s, b.flags.maxInFlight), nil
 }

@@ -66,8 +66,8 @@ func worst(all []error) error {
 	})
 }
 
-// prelude is how long before the start the load generator takes over, to build
-// the first bodies.
+// prelude is how long before the start the load generator takes over, to open
+// its connections.
 const prelude = 2 * time.Second
 
 // countdown waits for the time of --start-at and says how long that is.

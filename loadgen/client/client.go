@@ -1,12 +1,14 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -153,18 +155,24 @@ func (c *Client) Close() {
 // Warm opens connections ahead of need, n over all endpoints, so that the first
 // requests of a window need not wait for theirs. They are paced and stay usable
 // for 20 s. Endpoints of HTTPS and HTTP/2, and those behind a proxy, are left
-// out. The error is the first one; the connections that could be opened are.
+// out. The error is that of the first endpoint with one; the connections
+// that could be opened are.
 func (c *Client) Warm(ctx context.Context, n int) error {
+	failed := make([]error, len(c.servers))
+	var warming sync.WaitGroup
 	for i, s := range c.servers {
 		share := (n + len(c.servers) - 1 - i) / len(c.servers)
 		if s.pool == nil {
 			continue
 		}
-		if err := s.pool.Warm(ctx, share); err != nil {
-			return fmt.Errorf("opening %d connections to %s: %w", share, s.target, err)
-		}
+		warming.Go(func() {
+			if err := s.pool.Warm(ctx, share); err != nil {
+				failed[i] = fmt.Errorf("opening %d connections to %s: %w", share, s.target, err)
+			}
+		})
 	}
-	return nil
+	warming.Wait()
+	return cmp.Or(failed...)
 }
 
 // Do sends a request and fills its record. It returns when the request has ended

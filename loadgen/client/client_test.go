@@ -159,6 +159,41 @@ func TestRefusedByName(t *testing.T) {
 			}
 		})
 	}
+	t.Run("what an echo names", func(t *testing.T) {
+		// Each page fails its request for a reason of its own.
+		for _, page := range []string{
+			`{"detail":[{"type":"less_than","loc":["body","x"],"msg":"Input should be less than 1","input":` + full + `}]}`,
+			"can not serve " + full,
+		} {
+			var bad atomic.Bool
+			var served atomic.Pointer[string]
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				data, _ := io.ReadAll(r.Body)
+				text := string(data)
+				served.Store(&text)
+				if bad.Load() {
+					w.WriteHeader(422)
+					_, _ = io.WriteString(w, page)
+					return
+				}
+				_, _ = io.WriteString(w, c("a")+usage("1")+done)
+			}))
+			defer server.Close()
+			client := newClient(t, "wire", Options{Endpoint: server.URL})
+			defer client.Close()
+			for _, refused := range []bool{true, false} {
+				bad.Store(refused)
+				r := &record.Record{AskedOutput: record.Counted(4)}
+				client.Do(t.Context(), Request{Body: []byte(full), Exact: true}, r)
+				if (r.Failure == "http_422") != refused {
+					t.Errorf("%s %q", r.Failure, r.Detail)
+				}
+			}
+			if *served.Load() != full || client.Warnings() != nil {
+				t.Errorf("after %s: sent %s, warnings %v", page, *served.Load(), client.Warnings())
+			}
+		}
+	})
 	t.Run("what the body does not hold", func(t *testing.T) {
 		r := both(t, Options{}, (&response{status: 400, pieces: cut("stream_options and ignore_eos")}).reads())
 		if r.Failure != "http_400" || r.Attempts != 1 {
@@ -348,6 +383,29 @@ func TestEndpoints(t *testing.T) {
 	if a, b, c := seen[0].Load(), seen[1].Load(), seen[2].Load(); a != 6 || b != 6 || c != 6 {
 		t.Errorf("%d, %d and %d requests, want 6 each", a, b, c)
 	}
+}
+
+// TestWarmEndpoints: an endpoint that does not answer keeps nobody from opening
+// connections to the others.
+func TestWarmEndpoints(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var opened atomic.Int64
+		client := newClient(t, "wire", Options{Endpoint: "http://silent:1", Others: []string{"http://open:1"}, ConnectTimeout: time.Hour,
+			Dial: func(ctx context.Context, _, address string) (net.Conn, error) {
+				if address == "open:1" {
+					opened.Add(1)
+					return newTape(nil), nil
+				}
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}})
+		defer client.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := client.Warm(ctx, 9); !errors.Is(err, context.DeadlineExceeded) || opened.Load() != 4 {
+			t.Errorf("%d opened, want 4; error %v", opened.Load(), err)
+		}
+	})
 }
 
 // TestProtocols: each version of HTTP, with and without TLS, with verified and

@@ -21,6 +21,7 @@ type exchange struct {
 	server  *server
 	request Request
 	body    []byte // of this attempt
+	dropped uint32 // a bit for each of optional that a refusal of this request named
 	record  *record.Record
 	watch   watchdog
 
@@ -162,6 +163,9 @@ func stale(err error) bool {
 func (x *exchange) finish(ctx context.Context, err error) next {
 	if x.satisfied {
 		err = nil
+	}
+	if x.reply.success() {
+		x.confirm()
 	}
 	gaveUp := func() bool { return giveUp(ctx, x.record, x.now()) }
 	defer x.encoded()

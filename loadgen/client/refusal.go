@@ -1,7 +1,7 @@
 package client
 
 import (
-	"bytes"
+	"strings"
 
 	"github.com/tidwall/gjson"
 	"github.com/tidwall/sjson"
@@ -54,26 +54,35 @@ func (c *Client) Warnings() (found []record.Warning) {
 	return found
 }
 
-// learn notes what a refusal names of what the body holds. again reports that
-// there is something the body can do without.
+// learn notes what a refusal names of what the body holds, for this exchange.
+// again reports that there is something the body can do without.
 func (x *exchange) learn(page []byte) (again bool) {
+	said := complaint(page)
 	for i, o := range optional {
-		named := bytes.Contains(page, []byte(o.name))
+		named := strings.Contains(said, o.name)
 		for _, alias := range o.aliases {
-			named = named || bytes.Contains(page, []byte(alias))
+			named = named || strings.Contains(said, alias)
 		}
 		if named && gjson.GetBytes(x.body, o.name).Exists() {
-			x.refusals.Or(1 << i)
+			x.dropped |= 1 << i
 			again = true
 		}
 	}
 	return again
 }
 
+// confirm remembers what the server refused, for all later requests, now that it
+// has taken the request without: a page may name what it does not mind.
+func (x *exchange) confirm() {
+	if x.dropped != 0 {
+		x.refusals.Or(x.dropped)
+	}
+}
+
 // known is a body without what the server has been seen to refuse.
 func (x *exchange) known(body []byte) []byte {
 	for i, o := range optional {
-		if !x.lacks(i) {
+		if !x.lacks(i) && x.dropped&(1<<i) == 0 {
 			continue
 		}
 		if i != usageOption {

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -69,12 +68,6 @@ func (s *wireStream) Push(p []byte, now time.Duration) wire.Verdict {
 	return wire.More
 }
 
-// readSize is the size of one read of a body. Small reads make a client late
-// when many streams are busy (vllm-project/vllm#39963).
-const readSize = 16 << 10
-
-var buffers = sync.Pool{New: func() any { return new([readSize]byte) }}
-
 // overHTTP sends the request over net/http. reused reports that the connection
 // had carried another one.
 func (x *exchange) overHTTP(ctx context.Context, body []byte) (reused bool, err error) {
@@ -102,26 +95,21 @@ func (x *exchange) overHTTP(ctx context.Context, body []byte) (reused bool, err 
 // readBody follows the body to its end. When the answer is complete before it,
 // the rest is given a moment to come, for the sake of the connection.
 func (x *exchange) readBody(body io.Reader) error {
-	buffer := buffers.Get().(*[readSize]byte)
-	defer buffers.Put(buffer)
-	for {
-		n, err := body.Read(buffer[:])
-		now := x.now()
-		if n > 0 && !x.satisfied {
-			x.satisfied = !x.take(buffer[:n], now)
-			switch {
-			case x.satisfied && !x.streams():
-				return nil
-			case x.satisfied:
-				x.watch.linger(now)
-			}
+	err := wire.Read(body, x.now, func(p []byte, now time.Duration) (more bool) {
+		if x.satisfied {
+			return true
 		}
-		switch {
-		case err == io.EOF: //nolint:errorlint // the contract of io.Reader
-			x.ended(now)
-			return nil
-		case err != nil:
-			return err
+		if x.satisfied = !x.take(p, now); !x.satisfied {
+			return true
 		}
+		if x.streams() {
+			x.watch.linger(now)
+		}
+		return x.streams()
+	})
+	if err == io.EOF { //nolint:errorlint // the contract of io.Reader
+		x.ended(x.now())
+		return nil
 	}
+	return err
 }

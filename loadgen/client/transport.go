@@ -75,8 +75,8 @@ func (o Options) NewTransport() *http.Transport {
 		IdleConnTimeout:        wire.KeepAlive,
 		TLSHandshakeTimeout:    o.connectTimeout(),
 		DisableCompression:     true,
-		ReadBufferSize:         readSize,
-		WriteBufferSize:        readSize,
+		ReadBufferSize:         wire.ReadSize,
+		WriteBufferSize:        wire.ReadSize,
 		MaxResponseHeaderBytes: 1 << 20,
 	}
 }

@@ -3,15 +3,8 @@ package wire
 import (
 	"context"
 	"net"
-	"sync"
 	"time"
 )
-
-// readSize is the size of one read from a connection. Small reads make a client
-// late when many streams are busy (vllm-project/vllm#39963).
-const readSize = 16 << 10
-
-var buffers = sync.Pool{New: func() any { return new([readSize]byte) }}
 
 // blocking is a link whose reads block the goroutine of the request.
 type blocking struct {
@@ -37,9 +30,15 @@ func (c *blocking) exchange(ctx context.Context, head, body []byte, s Stream) (V
 		}
 		written <- err == nil
 	}()
-	verdict, err := c.read(s)
-	if !stop() && err != nil {
-		err = context.Cause(ctx)
+	verdict := More
+	err := Read(c.conn, c.now, func(p []byte, now time.Duration) bool {
+		verdict = s.Push(p, now)
+		return verdict == More
+	})
+	if !stop() { // the connection is closed, or will be
+		if verdict = Close; err != nil {
+			err = context.Cause(ctx)
+		}
 	}
 	complete := c.finished(written)
 	if err != nil || verdict != Reuse || !complete {
@@ -73,23 +72,5 @@ func (c *blocking) finished(written chan bool) bool {
 		return ok
 	case <-timer.C:
 		return false
-	}
-}
-
-// read hands on what arrives until the stream is content.
-func (c *blocking) read(s Stream) (Verdict, error) {
-	buffer := buffers.Get().(*[readSize]byte)
-	defer buffers.Put(buffer)
-	for {
-		n, err := c.conn.Read(buffer[:])
-		now := c.now()
-		if n > 0 {
-			if verdict := s.Push(buffer[:n], now); verdict != More {
-				return verdict, nil
-			}
-		}
-		if err != nil {
-			return Close, err
-		}
 	}
 }

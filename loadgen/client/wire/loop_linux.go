@@ -2,6 +2,7 @@ package wire
 
 import (
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -63,7 +64,8 @@ func (l *loop) run() {
 	var (
 		events [batch]unix.EpollEvent
 		links  [batch]*polled
-		buffer = make([]byte, readSize)
+		busy   []*polled // with more to read; they come after those that have waited
+		buffer = make([]byte, ReadSize)
 		sleep  = -1 // milliseconds; −1 is until something happens
 	)
 	for {
@@ -71,18 +73,34 @@ func (l *loop) run() {
 		if err != nil && err != unix.EINTR {
 			return // the epoll instance is gone: a bug that the tests would show
 		}
-		if sleep = 0; n <= 0 {
-			sleep = -1
-			continue
-		}
+		n = max(n, 0)
 		if !l.find(events[:n], links[:n]) {
 			return
 		}
+		waiting := len(busy)
 		for i, c := range links[:n] {
-			if c != nil {
-				c.ready(events[i].Events, buffer)
+			if c == nil {
+				continue
+			}
+			queued := c.left != 0
+			c.left |= events[i].Events
+			if more := c.ready(c.left, buffer); !queued && more {
+				busy = append(busy, c)
+			} else if !queued {
+				c.left = 0
 			}
 			links[i] = nil
+		}
+		turns := 0
+		busy = slices.DeleteFunc(busy, func(c *polled) bool {
+			if turns++; turns > waiting || c.ready(c.left, buffer) {
+				return false
+			}
+			c.left = 0
+			return true
+		})
+		if sleep = 0; n == 0 && len(busy) == 0 {
+			sleep = -1
 		}
 	}
 }

@@ -14,6 +14,7 @@ type polled struct {
 	fd   int
 	loop *loop
 	done chan outcome // of the exchange; room for one
+	left uint32       // events that the loop has not dealt with to the end; its own
 
 	mu     sync.Mutex
 	stream Stream   // nil between exchanges
@@ -117,36 +118,38 @@ func (c *polled) write() {
 	c.stream.Wrote(c.loop.now())
 }
 
-// ready is called by the loop when the socket has changed.
-func (c *polled) ready(events uint32, buffer []byte) {
+// ready is called by the loop when the socket has changed, and again as long as
+// there may be more to read: one read at a time, so that no stream, however fast,
+// holds up the others.
+func (c *polled) ready(events uint32, buffer []byte) (more bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.unsent) > 0 && c.stream != nil {
 		c.write()
 	}
-	for !c.dead && events&^unix.EPOLLOUT != 0 {
-		n, err := unix.Read(c.fd, buffer)
-		now := c.loop.now()
-		switch {
-		case err == unix.EINTR:
-			continue
-		case err == unix.EAGAIN:
-			return
-		case err != nil:
-			c.broken(err)
-		case n == 0:
-			c.broken(io.EOF)
-		case c.stream == nil:
-			c.kill() // bytes that nobody asked for
-		default:
-			if verdict := c.stream.Push(buffer[:n], now); verdict != More {
-				c.complete(verdict)
-			}
-		}
-		if n < len(buffer) && events&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) == 0 {
-			return // a short read has emptied the socket (epoll(7))
+	if c.dead || events&^unix.EPOLLOUT == 0 {
+		return false
+	}
+	n, err := unix.Read(c.fd, buffer)
+	now := c.loop.now()
+	switch {
+	case err == unix.EINTR:
+		return true
+	case err == unix.EAGAIN:
+		return false
+	case err != nil:
+		c.broken(err)
+	case n == 0:
+		c.broken(io.EOF)
+	case c.stream == nil:
+		c.kill() // bytes that nobody asked for
+	default:
+		if verdict := c.stream.Push(buffer[:n], now); verdict != More {
+			c.complete(verdict)
 		}
 	}
+	// A short read has emptied the socket (epoll(7)), unless its end follows.
+	return !c.dead && (n == len(buffer) || events&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0)
 }
 
 // complete ends an exchange whose stream is content.

@@ -35,8 +35,9 @@ type idle struct {
 // RoundTrip sends a request, head and body, and hands the bytes of the answer
 // to s as they arrive. It returns when s has its answer, with nil; or with the
 // error of dialing, of the connection (io.EOF when the server closed it) or the
-// cause of the end of ctx. reused reports that the connection had carried
-// another request before, which fresh forbids.
+// cause of the end of ctx. reused reports that the connection came from the
+// pool, where it may have been closed meanwhile, whether it had carried another
+// request or was opened ahead of need; fresh forbids it.
 func (p *Pool) RoundTrip(ctx context.Context, head, body []byte, s Stream, fresh bool) (reused bool, err error) {
 	var l link
 	if !fresh {
