@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"sync"
 
 	"github.com/llmctl/llmctl/loadgen/request"
 	"github.com/llmctl/llmctl/loadgen/workload"
@@ -34,17 +33,8 @@ func (b *bench) calibrate(ctx context.Context, stop *stopper, t target) error {
 	if err != nil {
 		return usage(err)
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	var watch sync.WaitGroup
-	watch.Go(func() {
-		select {
-		case <-stop.stopped:
-			cancel()
-		case <-ctx.Done():
-		}
-	})
-	defer watch.Wait()
-	defer cancel()
+	ctx, release := stop.cancels(ctx)
+	defer release()
 	c := request.Calibration{
 		Client: b.clientOptions(t), Model: t.model, Prompts: b.prompts(b.id), Sessions: firstSessions(stream),
 	}

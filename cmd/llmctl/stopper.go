@@ -25,6 +25,24 @@ func (s *stopper) used() bool {
 	}
 }
 
+// cancels returns a context that ends, too, when the user stops. release frees what
+// it takes, and must be called.
+func (s *stopper) cancels(ctx context.Context) (_ context.Context, release func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		select {
+		case <-s.stopped:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	return ctx, func() {
+		cancel()
+		watch.Wait()
+	}
+}
+
 // watchInterrupts stops on the first interrupt and aborts on the second.
 func (b *bench) watchInterrupts(ctx context.Context, s *stopper) {
 	interrupts := b.io.Interrupts()

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/llmctl/llmctl/internal/units"
@@ -75,17 +74,8 @@ var errInterrupted = &failure{code: exitInterrupted, err: errors.New("interrupte
 
 // target finds or starts what is to be loaded. An interrupt ends the search.
 func (b *bench) target(ctx context.Context, stop *stopper) (target, func(), error) {
-	ctx, cancel := context.WithCancel(ctx)
-	var watch sync.WaitGroup
-	watch.Go(func() {
-		select {
-		case <-stop.stopped:
-			cancel()
-		case <-ctx.Done():
-		}
-	})
-	defer watch.Wait()
-	defer cancel()
+	ctx, release := stop.cancels(ctx)
+	defer release()
 	t, closeTarget, err := b.findTarget(ctx)
 	if err != nil && stop.used() {
 		return t, nil, errInterrupted

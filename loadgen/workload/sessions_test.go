@@ -313,10 +313,6 @@ func TestEffective(t *testing.T) {
 			}
 		})
 	}
-	totals := workload.Totals{Input: []int{10, 30}, Cached: []int{0, 10}}
-	if got := totals.HitRate(); got != 0.25 {
-		t.Errorf("hit rate %v", got)
-	}
 }
 
 // TestCachedIsLessThanThePrompt holds for whatever is drawn.

@@ -44,10 +44,6 @@ func (s *Stream) Users() (n int, ok bool) {
 	return int(s.share(int64(s.workload.Arrival.Count))), true
 }
 
-// RampUp is the time over which a closed loop grows to its full size; Joins says
-// when each of its members comes in.
-func (s *Stream) RampUp() time.Duration { return s.workload.Arrival.RampUp }
-
 // Joins is when the k-th user of this shard, or the k-th of its requests that a
 // closed loop keeps in flight, comes in: the first of all shards at once, the
 // last one when Arrival.RampUp has passed, the others evenly between.

@@ -71,16 +71,3 @@ func held(hashes []uint64, seen map[uint64]bool) int {
 	}
 	return blocks * HashTokens
 }
-
-// HitRate is the share of prompt tokens that are cached.
-func (t *Totals) HitRate() float64 {
-	input, cached := 0, 0
-	for i := range t.Input {
-		input += t.Input[i]
-		cached += t.Cached[i]
-	}
-	if input == 0 {
-		return 0
-	}
-	return float64(cached) / float64(input)
-}
