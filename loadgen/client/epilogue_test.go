@@ -1,10 +1,12 @@
 package client
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,15 +20,20 @@ type at struct {
 	event string
 }
 
-// timed answers a request with events at their times, and keeps the connection
-// open until the client leaves, when left is sent.
+// timed reads a request, answers it with events at their times, and keeps the
+// connection open until the client leaves, when left is sent.
 func timed(conn net.Conn, events []at, left chan<- time.Duration) {
 	defer conn.Close()
 	start := time.Now()
+	b := bufio.NewReader(conn)
+	// An answer that comes before its request is refused by net/http, rightly.
+	if request, err := http.ReadRequest(b); err == nil {
+		_, _ = io.Copy(io.Discard, request.Body)
+	}
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
-		_, _ = io.Copy(io.Discard, conn)
+		_, _ = io.Copy(io.Discard, b)
 	}()
 	_, _ = io.WriteString(conn, body().head("HTTP/1.1", "Transfer-Encoding: chunked\r\n"))
 	for _, e := range events {
