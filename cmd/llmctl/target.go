@@ -12,7 +12,6 @@ import (
 	"github.com/llmctl/llmctl/loadgen/client"
 	"github.com/llmctl/llmctl/profiles"
 	"github.com/llmctl/llmctl/reports"
-	"github.com/llmctl/llmctl/reports/record"
 )
 
 // target is a server that a bench can load.
@@ -38,14 +37,14 @@ func (t target) died() <-chan struct{} {
 const reaping = time.Second
 
 // dead reports whether a target of our own has ended by itself. Where requests
-// could not reach it, its end may be known a moment later than theirs.
+// failed, in whichever way, its end may be known a moment later than theirs.
 func (t target) dead(measured []*reports.Report) bool {
 	if t.child == nil {
 		return false
 	}
 	wait := time.Duration(0)
 	for _, r := range measured {
-		if r.Requests.Failures[record.Connect]+r.Requests.Failures[record.Truncated] > 0 {
+		if r.Requests.Failed+r.Requests.Cut > 0 {
 			wait = reaping
 		}
 	}
