@@ -2,8 +2,8 @@ package profiles
 
 import "time"
 
-// Scenario is one situation to plan or to measure: the same file serves size
-// and bench. Zero fields mean "not said"; the command fills them
+// Scenario is one situation to plan, to simulate or to measure: the same file
+// serves size, simulate and bench. Zero fields mean "not said"; the command fills them
 // with defaults and prints each with the flag that changes it.
 type Scenario struct {
 	Model       string
@@ -11,6 +11,9 @@ type Scenario struct {
 	Engine      string // "vllm@0.19"
 	Parallel    Parallel
 	Workload    Workload
+	Also        []Workload // further workloads that come at the same time
+	Serving     Serving
+	Cluster     Cluster
 	SLO         []SLO
 	Price       Price
 	Experiment  string // "", "none" or "shared-prefix"

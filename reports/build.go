@@ -13,8 +13,8 @@ const histogramBins = 32
 // nanoseconds is the resolution of times, for stats.Sample.Dist.
 const nanoseconds = 1e9
 
-// report builds the report from what was collected.
-func (c *collector) report() *Report {
+// Report is the report of what was added.
+func (c *Collector) Report() *Report {
 	run := c.run
 	r := &Report{
 		Schema: record.RunSchema, Kind: run.Kind, ID: run.ID, Asked: run.Asked, Defaults: run.Defaults, Scenario: run.Scenario,
@@ -42,7 +42,7 @@ func (c *collector) report() *Report {
 	return r
 }
 
-func (c *collector) rates(r *Report) {
+func (c *Collector) rates(r *Report) {
 	length := windowLength(c.run.Window)
 	if !c.run.ClosedLoop {
 		r.Rates.OfferedRPS = ratio(float64(c.requests.Scheduled), length)
@@ -67,7 +67,7 @@ func (c *collector) rates(r *Report) {
 	r.Rates.SteadyOutputTokensPerS = ratio(steady.output, length)
 }
 
-func (c *collector) tokens(r *Report) {
+func (c *Collector) tokens(r *Report) {
 	r.Tokens = Tokens{Prompt: c.prompt.value(), Cached: c.cached.value(), Output: c.output.value(), FirstEventAssumed: c.firstAssumed}
 	for source := range c.sources {
 		if r.Tokens.Source != "" {
@@ -94,7 +94,7 @@ func lengths(asked, achieved *stats.Sample) *Lengths {
 	return &l
 }
 
-func (c *collector) distributions(r *Report) {
+func (c *Collector) distributions(r *Report) {
 	s := &c.samples
 	r.Histograms = map[string]*stats.Bins{}
 	for _, m := range []struct {
@@ -125,7 +125,7 @@ func (c *collector) distributions(r *Report) {
 // prefixCache takes the hit rate from the usage of each request when all say,
 // else from the server's counters over the window, else from the requests that
 // say.
-func (c *collector) prefixCache(server *Server) *PrefixCache {
+func (c *Collector) prefixCache(server *Server) *PrefixCache {
 	fromUsage := func() *PrefixCache {
 		if rate := ratio(float64(c.cached.sum), float64(c.cachedPrompt)); rate != nil {
 			return &PrefixCache{HitRate: *rate, Source: "usage"}
@@ -144,7 +144,7 @@ func (c *collector) prefixCache(server *Server) *PrefixCache {
 }
 
 // cost is dollars per hour ÷ tokens per hour; nil without a price.
-func (c *collector) cost(r *Report) *Cost {
+func (c *Collector) cost(r *Report) *Cost {
 	perHour := c.run.Cost.USDPerHour
 	if perHour <= 0 {
 		return nil
@@ -164,6 +164,6 @@ func (c *collector) cost(r *Report) *Cost {
 	return out
 }
 
-func (c *collector) note(r *Report, code, format string, args ...any) {
+func (c *Collector) note(r *Report, code, format string, args ...any) {
 	r.Warnings = append(r.Warnings, record.Warning{Code: code, Text: fmt.Sprintf(format, args...)})
 }

@@ -8,7 +8,7 @@ import (
 
 // evaluate checks one assertion against the run. Times come from the samples, so
 // any percentile can be asked for, not only those of the report.
-func (c *collector) evaluate(r *Report, text string) AssertResult {
+func (c *Collector) evaluate(r *Report, text string) AssertResult {
 	a, err := ParseAssert(text)
 	if err != nil {
 		return AssertResult{Text: text, Reason: err.Error()}
@@ -24,7 +24,7 @@ func (c *collector) evaluate(r *Report, text string) AssertResult {
 }
 
 // assertValue is the left side of an assertion, or why there is none.
-func (c *collector) assertValue(r *Report, a Assert) (v *float64, reason string) {
+func (c *Collector) assertValue(r *Report, a Assert) (v *float64, reason string) {
 	s := &c.samples
 	switch a.Metric {
 	case "ttft":

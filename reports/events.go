@@ -10,7 +10,7 @@ import (
 // events adds the chunks of one request: tokens to the throughput of the window
 // they arrived in, gaps to ICL and, where the tokens of each event are known,
 // to ITL. It returns the tokens that arrived inside the window.
-func (c *collector) events(r *record.Record, member bool) (inside float64) {
+func (c *Collector) events(r *record.Record, member bool) (inside float64) {
 	if r.Chunks == nil || r.Chunks.Len() == 0 {
 		for at, tokens := range spread(r) {
 			inside += c.arrive(at, tokens)
@@ -48,7 +48,7 @@ func (c *collector) events(r *record.Record, member bool) (inside float64) {
 
 // arrive counts tokens that came at a moment and returns those inside the
 // window.
-func (c *collector) arrive(at time.Duration, tokens float64) (inside float64) {
+func (c *Collector) arrive(at time.Duration, tokens float64) (inside float64) {
 	c.timeline.output(at, tokens)
 	if !c.inside(at) {
 		return 0

@@ -8,7 +8,7 @@ import (
 
 // gpus sums up what the GPUs of this machine did over the window, and divides
 // their energy by the output tokens that arrived in it.
-func (c *collector) gpus(r *Report) {
+func (c *Collector) gpus(r *Report) {
 	total, known := 0.0, len(c.run.GPUs) > 0
 	for _, series := range c.run.GPUs {
 		g := gpuSection(series, c.run.Window)

@@ -18,15 +18,15 @@ const DefaultMaxFailures = 0.01
 // docs/metrics.md. It reads the records once and keeps a few numbers of each
 // request, never its chunks. The order of the records does not matter.
 func Summarize(run record.Run, records iter.Seq[*record.Record]) *Report {
-	c := newCollector(run.Clean())
+	c := NewCollector(run)
 	for r := range records {
-		c.add(r)
+		c.Add(r)
 	}
-	return c.report()
+	return c.Report()
 }
 
-// collector holds what a pass over the records gathers.
-type collector struct {
+// Collector gathers what a report needs from the records of a run as they come.
+type Collector struct {
 	run      record.Run
 	requests Requests
 	judge    judge
@@ -82,9 +82,12 @@ func (c counter) value() *int {
 	return &c.sum
 }
 
-func newCollector(run record.Run) *collector {
-	c := &collector{
-		run:       run,
+// NewCollector begins a report. While the end of the window is not known it may be
+// anything that lies behind all moments of the records that were added so far;
+// SetRun tells it then.
+func NewCollector(run record.Run) *Collector {
+	c := &Collector{
+		run:       run.Clean(),
 		judge:     newJudge(run.SLO),
 		timeline:  newTimeline(),
 		firstSent: math.MaxInt64 / 2, shortest: math.MaxInt64 / 2,
@@ -103,13 +106,13 @@ func newCollector(run record.Run) *collector {
 
 // inside reports whether a moment lies in the window, both ends included: the
 // last request of a run that is bounded by a number is sent at its very end.
-func (c *collector) inside(d time.Duration) bool {
+func (c *Collector) inside(d time.Duration) bool {
 	return d >= c.run.Window.Start && d <= c.run.Window.End
 }
 
 // member reports whether a request belongs to the window: by when it was due,
 // or by when it was sent where nothing was due.
-func (c *collector) member(r *record.Record) bool {
+func (c *Collector) member(r *record.Record) bool {
 	moment := r.Scheduled
 	if c.run.ClosedLoop || !moment.Known() {
 		moment = r.Sent
@@ -121,7 +124,11 @@ func (c *collector) member(r *record.Record) bool {
 	return ok && c.inside(d)
 }
 
-func (c *collector) add(r *record.Record) {
+// SetRun replaces what is known of the run.
+func (c *Collector) SetRun(run record.Run) { c.run = run.Clean() }
+
+// Add adds a record, of which nothing is kept.
+func (c *Collector) Add(r *record.Record) {
 	c.traffic(r)
 	member := c.member(r)
 	output := c.events(r, member)
@@ -137,7 +144,7 @@ func (c *collector) add(r *record.Record) {
 
 // traffic adds what a request did inside the window even if it belongs to
 // another one.
-func (c *collector) traffic(r *record.Record) {
+func (c *Collector) traffic(r *record.Record) {
 	sent, wasSent := r.Sent.Since()
 	if !wasSent {
 		return
@@ -166,7 +173,7 @@ func (c *collector) traffic(r *record.Record) {
 }
 
 // count adds a request of the window to the counts.
-func (c *collector) count(r *record.Record) {
+func (c *Collector) count(r *record.Record) {
 	q := &c.requests
 	q.Scheduled++
 	if r.Sent.Known() {
@@ -207,7 +214,7 @@ func (c *collector) count(r *record.Record) {
 	}
 }
 
-func (c *collector) countOK(r *record.Record) {
+func (c *Collector) countOK(r *record.Record) {
 	if r.Output.Known() {
 		c.sources[r.TokensSource]++
 	}
@@ -237,7 +244,7 @@ func (c *collector) countOK(r *record.Record) {
 // a request was cancelled or cut stays valid (its first token did come then);
 // its end did not come, so it has no TPOT and no E2E. A failed request has
 // neither: a server that fails fast must not look fast.
-func (c *collector) latencies(r *record.Record) {
+func (c *Collector) latencies(r *record.Record) {
 	s := &c.samples
 	if !c.run.ClosedLoop {
 		addTime(&s.lag, r.Lag)

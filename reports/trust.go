@@ -38,7 +38,7 @@ const (
 )
 
 // client decides whether the client limited the run.
-func (c *collector) client(r *Report) Client {
+func (c *Collector) client(r *Report) Client {
 	out := Client{Reasons: []string{}, GCPauseP99S: inSeconds(c.run.Client.GCPauseP99)}
 	if f := c.run.Client.CPUFraction; f >= 0 {
 		out.CPUFraction = ratio(f, 1)
@@ -71,7 +71,7 @@ func (c *collector) client(r *Report) Client {
 }
 
 // process is what is known of the client's process and decides nothing.
-func (c *collector) process(out *Client) {
+func (c *Collector) process(out *Client) {
 	seen := c.run.Client
 	if wait, ok := seen.SchedLatencyP99.Since(); ok {
 		s := inSeconds(wait)
@@ -90,7 +90,7 @@ func (c *collector) process(out *Client) {
 	}
 }
 
-func (c *collector) lagLimit(r *Report) float64 {
+func (c *Collector) lagLimit(r *Report) float64 {
 	if c.run.Client.MaxLag > 0 {
 		return inSeconds(c.run.Client.MaxLag)
 	}
@@ -102,7 +102,7 @@ func (c *collector) lagLimit(r *Report) float64 {
 }
 
 // warn adds what the records and the run show to be doubtful.
-func (c *collector) warn(r *Report) {
+func (c *Collector) warn(r *Report) {
 	q := r.Requests
 	if r.Interrupted {
 		c.note(r, "interrupted", "the run was interrupted; the numbers are of its first %s", units.Seconds(windowLength(c.run.Window)))
@@ -156,7 +156,7 @@ func (c *collector) warn(r *Report) {
 	c.warnLength(r, "input", r.InputLength)
 }
 
-func (c *collector) warnLength(r *Report, name string, l *Lengths) {
+func (c *Collector) warnLength(r *Report, name string, l *Lengths) {
 	if l == nil || l.AskedMean == nil || l.Mean == nil || *l.AskedMean == 0 {
 		return
 	}

@@ -50,7 +50,7 @@ gateway and an engine of its own (gateway, serve) to try everything on.`,
 	root.SetFlagErrorFunc(flagError)
 	root.Version = buildinfo.Version()
 	root.AddCommand(
-		newSize(s), newCalibrate(s), newBench(s), newInfer(s), newReport(s),
+		newSize(s), newSimulate(s), newCalibrate(s), newBench(s), newInfer(s), newReport(s),
 		newServe(s), newGateway(s), newStack(s), newMock(s),
 		newProfiles(s), newDoctor(s),
 		newVersion(s), newMan(s),

@@ -88,6 +88,7 @@ var leaves = []string{
 var mayImport = map[string][]string{
 	"cmd":             {"sizing", "simulator", "loadgen", "engine", "gateway", "reports"},
 	"simulator":       {"engine/sched", "engine/kv", "gateway/limit", "gateway/route", "gateway/queue", "gateway/health"},
+	"simulator/study": {"simulator", "engine/sched", "sizing", "reports"},
 	"sizing":          {},
 	"reports":         {"sizing"},
 	"loadgen":         {},
@@ -115,7 +116,7 @@ var mayImport = map[string][]string{
 
 // The pure policies may not know the rest of their own folder either.
 var strict = []string{
-	"engine/kv", "engine/sched", "engine/model", "engine/cpu", "engine/modeled",
+	"simulator", "engine/kv", "engine/sched", "engine/model", "engine/cpu", "engine/modeled",
 	"gateway/limit", "gateway/route", "gateway/queue", "gateway/health", "loadgen/mock",
 }
 

@@ -1,0 +1,73 @@
+package record
+
+import (
+	"iter"
+	"time"
+)
+
+// Steps are the times at which the steps of an engine ended, shared by all
+// requests that they served.
+type Steps struct {
+	first int // number of the first step that is kept
+	ends  []time.Duration
+}
+
+// Add appends the next step and returns its number.
+func (s *Steps) Add(end time.Duration) int {
+	s.ends = append(s.ends, end)
+	return s.first + len(s.ends) - 1
+}
+
+// Next is the number of the step that Add adds next.
+func (s *Steps) Next() int { return s.first + len(s.ends) }
+
+// End is when a step ended that is kept.
+func (s *Steps) End(step int) time.Duration { return s.ends[step-s.first] }
+
+// Forget drops the steps before one, which nobody will ask for.
+func (s *Steps) Forget(before int) {
+	if n := before - s.first; n > 0 {
+		s.ends = append(s.ends[:0], s.ends[n:]...)
+		s.first = before
+	}
+}
+
+// StepChunks are the output events of a request that steps of an engine produced,
+// one token in each of the steps of Spans. A million of them take a few words.
+type StepChunks struct {
+	Steps *Steps
+	Spans []StepSpan
+}
+
+// StepSpan is the steps From ≤ step < To.
+type StepSpan struct{ From, To int }
+
+// Extend adds a step, which comes after all others.
+func (c *StepChunks) Extend(step int) {
+	if n := len(c.Spans); n > 0 && c.Spans[n-1].To == step {
+		c.Spans[n-1].To++
+		return
+	}
+	c.Spans = append(c.Spans, StepSpan{step, step + 1})
+}
+
+// Len implements Chunks.
+func (c *StepChunks) Len() (n int) {
+	for _, s := range c.Spans {
+		n += s.To - s.From
+	}
+	return n
+}
+
+// All implements Chunks.
+func (c *StepChunks) All() iter.Seq2[time.Duration, Count] {
+	return func(yield func(time.Duration, Count) bool) {
+		for _, span := range c.Spans {
+			for step := span.From; step < span.To; step++ {
+				if !yield(c.Steps.End(step), Counted(1)) {
+					return
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package simulator
+
+import (
+	"time"
+
+	"github.com/llmctl/llmctl/loadgen/workload"
+	"github.com/llmctl/llmctl/reports/record"
+)
+
+// write hands out the record of a request that has ended.
+func (s *sim) write(r *request, outcome record.Outcome, failure record.Failure) {
+	rec := &s.record
+	*rec = record.Record{
+		ID: r.id, Tenant: r.session.Tenant, Class: r.session.Class, Session: r.session.Index, Turn: r.turn, Model: r.session.Model,
+		Sent: record.At(r.sent), Wrote: record.At(r.sent),
+		AskedInput: record.Counted(r.prompt), AskedOutput: record.Counted(r.output),
+		Outcome: outcome, Failure: failure, Attempts: max(1, r.attempts),
+	}
+	if group := r.session.Turns[0].Group; group != workload.NoGroup {
+		rec.PrefixGroup = record.Counted(group)
+	}
+	if r.replica != nil && s.front.several() {
+		rec.Endpoint = record.Counted(r.replica.index)
+	}
+	if s.sources[r.stream].open {
+		rec.Scheduled = record.At(r.due)
+	}
+	if r.produced > 0 {
+		rec.FirstByte, rec.First, rec.FirstVisible, rec.Last = record.At(r.first), record.At(r.first), record.At(r.first), record.At(r.last)
+		rec.Chunks = &r.chunks
+		rec.Output = record.Counted(r.produced)
+		rec.Input = record.Counted(r.prompt)
+		rec.Cached = record.Counted(max(0, r.cached))
+		rec.TokensSource = record.FromUsage
+	}
+	switch outcome {
+	case record.OK:
+		rec.Finished, rec.Closed = record.At(r.last), record.At(r.last)
+		rec.HTTPStatus, rec.FinishReason = 200, "length"
+		rec.ShortOutput = r.produced < r.output
+	case record.Cancelled, record.Cut, record.Failed:
+		rec.Closed = record.At(s.now)
+	}
+	s.emit(rec)
+}
+
+// seconds is a time of the cost model in whole nanoseconds.
+func seconds(t float64) time.Duration { return time.Duration(t*1e9 + 0.5) }

@@ -1,0 +1,70 @@
+package simulator
+
+import "time"
+
+// An event is something that happens at a time. Those of the same time happen in
+// the order in which they were planned.
+type event struct {
+	at    time.Duration
+	order int64
+	do    action
+}
+
+// action is what an event does. Actions are pointers to what they act on, so that
+// planning one allocates nothing.
+type action interface{ happen(s *sim) }
+
+// agenda is a heap of events, the earliest first.
+type agenda struct {
+	heap  []event
+	order int64
+}
+
+func (e event) before(other event) bool {
+	return e.at < other.at || e.at == other.at && e.order < other.order
+}
+
+func (a *agenda) plan(at time.Duration, do action) {
+	a.order++
+	a.heap = append(a.heap, event{at, a.order, do})
+	i := len(a.heap) - 1
+	for i > 0 {
+		parent := (i - 1) / 2
+		if !a.heap[i].before(a.heap[parent]) {
+			break
+		}
+		a.heap[i], a.heap[parent] = a.heap[parent], a.heap[i]
+		i = parent
+	}
+}
+
+// next takes the earliest event out.
+func (a *agenda) next() (event, bool) {
+	if len(a.heap) == 0 {
+		return event{}, false
+	}
+	first := a.heap[0]
+	last := len(a.heap) - 1
+	a.heap[0], a.heap[last] = a.heap[last], event{}
+	a.heap = a.heap[:last]
+	for i := 0; ; {
+		child := 2*i + 1
+		if child >= last {
+			break
+		}
+		if child+1 < last && a.heap[child+1].before(a.heap[child]) {
+			child++
+		}
+		if !a.heap[child].before(a.heap[i]) {
+			break
+		}
+		a.heap[i], a.heap[child] = a.heap[child], a.heap[i]
+		i = child
+	}
+	return first, true
+}
+
+// call is an action that runs a function, for what happens rarely.
+type call func(s *sim)
+
+func (f call) happen(s *sim) { f(s) }

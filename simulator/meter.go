@@ -1,0 +1,67 @@
+package simulator
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/llmctl/llmctl/reports/record"
+)
+
+// meter samples the replicas at even times, as a scraper of metrics pages would.
+// Over a long run it drops every other sample and goes on half as often, so that
+// their number is bounded.
+type meter struct {
+	every   time.Duration
+	rounds  int
+	samples []record.ServerSample
+}
+
+const (
+	firstInterval = time.Second
+	mostRounds    = 1024
+)
+
+func newMeter(s *sim) *meter {
+	m := &meter{every: firstInterval}
+	s.agenda.plan(0, m)
+	return m
+}
+
+func (m *meter) happen(s *sim) {
+	if s.ended >= 0 {
+		return
+	}
+	for _, p := range s.front.replicas {
+		m.samples = append(m.samples, p.sample(s.now))
+	}
+	if m.rounds++; m.rounds == mostRounds {
+		m.thin(len(s.front.replicas))
+	}
+	s.agenda.plan(s.now+m.every, m)
+}
+
+// thin drops every other round.
+func (m *meter) thin(pages int) {
+	kept := m.samples[:0]
+	for i := range m.samples {
+		if i/pages%2 == 0 {
+			kept = append(kept, m.samples[i])
+		}
+	}
+	m.samples, m.rounds, m.every = kept, (m.rounds+1)/2, 2*m.every
+}
+
+// sample is what the metrics page of a replica would say.
+func (p *replica) sample(now time.Duration) record.ServerSample {
+	v := record.UnknownSample()
+	st := p.sched.Stats()
+	v.At = now
+	if p.s.front.several() {
+		v.Page = fmt.Sprintf("replica %d", p.index)
+	}
+	v.Running, v.Waiting, v.KVUsage = float64(st.Running), float64(st.Waiting), st.Usage
+	v.Preemptions = float64(st.Preemptions)
+	v.PrefixQueries, v.PrefixHits = float64(st.PrefixQueries), float64(st.PrefixHits)
+	v.PromptTokens, v.GenerationTokens = p.counts.prompt, p.counts.generated
+	return v
+}

@@ -1,0 +1,141 @@
+package simulator
+
+import (
+	"context"
+	"time"
+
+	"github.com/llmctl/llmctl/engine/sched"
+	"github.com/llmctl/llmctl/reports/record"
+)
+
+// sim is a run.
+type sim struct {
+	config  Config
+	now     time.Duration
+	agenda  agenda
+	sources []*source
+	front   *front
+	meter   *meter
+	emit    func(*record.Record)
+	record  record.Record // reused
+
+	ids     int64
+	counted int           // requests of the window so far
+	open    int           // requests sent and not ended
+	ended   time.Duration // when sending ended; −1 before
+	flying  map[int64]*request
+	result  Result
+}
+
+// Run simulates. Each request's record is handed to emit when it has ended, in
+// order of time; the record and what it points to are valid until emit returns.
+// Once sending has ended, which onEnd hears, the window is known: no request that
+// was emitted before has a moment after its end.
+func Run(ctx context.Context, c Config, onEnd func(record.Window), emit func(*record.Record)) (Result, error) {
+	if err := c.check(); err != nil {
+		return Result{}, err
+	}
+	s := &sim{config: c, emit: emit, ended: -1, flying: map[int64]*request{}}
+	s.front = newFront(s)
+	s.meter = newMeter(s)
+	for i, stream := range c.Streams {
+		src := newSource(i, stream)
+		s.sources = append(s.sources, src)
+		src.start(s)
+	}
+	if c.Requests == 0 {
+		s.agenda.plan(c.Warmup+c.Duration, call(func(s *sim) { s.endSending(onEnd) }))
+	}
+	for n := 0; ; n++ {
+		if n&0xfff == 0 && ctx.Err() != nil {
+			return s.finish(), context.Cause(ctx)
+		}
+		e, ok := s.agenda.next()
+		if !ok {
+			break
+		}
+		s.now = e.at
+		s.result.Events++
+		e.do.happen(s)
+		if s.config.Requests > 0 && s.ended < 0 && s.counted >= s.config.Requests {
+			s.endSending(onEnd)
+		}
+		if s.ended >= 0 && s.open == 0 {
+			break
+		}
+	}
+	if s.ended < 0 { // a trace that has run out
+		s.endSending(onEnd)
+	}
+	return s.finish(), nil
+}
+
+// endSending ends the window. What is in flight has its time to drain.
+func (s *sim) endSending(onEnd func(record.Window)) {
+	if s.ended >= 0 {
+		return
+	}
+	s.ended = s.now
+	s.result.Window = record.Window{Start: min(s.config.Warmup, s.now), End: s.now}
+	onEnd(s.result.Window)
+	s.agenda.plan(s.now+s.config.Drain, call((*sim).cutAll))
+}
+
+// cutAll ends whatever has not ended by itself.
+func (s *sim) cutAll() {
+	for id := range s.ids {
+		if r := s.flying[id]; r != nil {
+			s.withdraw(r)
+			s.over(r, record.Cut, "")
+		}
+	}
+}
+
+func (s *sim) finish() Result {
+	s.result.End = s.now
+	s.result.Server = s.meter.samples
+	return s.result
+}
+
+// send is a request that goes out.
+func (s *sim) send(r *request) {
+	if s.ended >= 0 {
+		return
+	}
+	if s.now >= s.config.Warmup {
+		s.counted++
+	}
+	r.id = s.ids
+	s.ids++
+	r.sent = s.now
+	s.flying[r.id] = r
+	s.open++
+	if after := r.turnOf().CancelAfter; after > 0 {
+		s.agenda.plan(s.now+after, leave{r})
+	}
+	s.front.arrive(r)
+}
+
+// cancel is a user who leaves.
+func (s *sim) cancel(r *request) {
+	s.withdraw(r)
+	s.over(r, record.Cancelled, "")
+}
+
+// withdraw takes a request out of wherever it is.
+func (s *sim) withdraw(r *request) { s.front.withdraw(r) }
+
+// over ends a request: its record goes out, and whoever sent it goes on.
+func (s *sim) over(r *request, outcome record.Outcome, failure record.Failure) {
+	r.ended = true
+	s.open--
+	delete(s.flying, r.id)
+	s.write(r, outcome, failure)
+	s.sources[r.stream].answered(s, r)
+}
+
+// finished is what a replica tells of a request that has its answer.
+func (s *sim) finished(r *request, reason sched.FinishReason) {
+	s.front.release(r)
+	s.over(r, record.OK, "")
+}

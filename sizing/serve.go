@@ -1,0 +1,72 @@
+package sizing
+
+import (
+	"math"
+
+	"github.com/llmctl/llmctl/profiles"
+	"github.com/llmctl/llmctl/sizing/cost"
+	"github.com/llmctl/llmctl/sizing/shape"
+)
+
+// Served is one replica as a simulation needs it: what its engine holds, its
+// limits, and what its steps last by.
+type Served struct {
+	Inputs    Inputs
+	Memory    Memory
+	Facts     cost.Facts
+	Device    *profiles.Accelerator
+	Constants cost.Constants
+
+	// Blocks is the pool in blocks of Inputs.BlockSize tokens, all data-parallel
+	// ranks together. A model whose layers hold less than all of a sequence has a
+	// pool as large as holds as many of the workload's requests.
+	Blocks          int
+	KVBytesPerToken float64 // on one accelerator
+	Accelerators    int
+	USDPerHour      float64 // 0 is unknown
+
+	Assumptions []Assumption
+	Warnings    []Warning
+	Reasons     []string // why it can not serve; the rest is then of no use
+}
+
+// Serve resolves a request as Compute does, without planning for an objective. An
+// error is bad input.
+func Serve(r Request) (*Served, error) {
+	if r.samples == nil {
+		r.samples = &samples{}
+	}
+	s, err := resolve(r)
+	if err != nil {
+		return nil, err
+	}
+	l, err := s.newLayout()
+	if err != nil {
+		return nil, err
+	}
+	s.raiseBlock(l)
+	memory, m := s.fit(l)
+	out := &Served{Inputs: s.inputs, Memory: memory, Device: s.device, Reasons: s.memoryReasons(memory, l, m)}
+	if len(out.Reasons) > 0 {
+		return out, nil
+	}
+	replica := s.newReplica(memory, m)
+	out.Facts, out.Constants = replica.facts, replica.constants
+	out.Blocks = s.uniformBlocks(memory, l, m)
+	in := s.inputs
+	ranks := in.TensorParallel * in.PipelineParallel * in.DataParallel
+	out.Accelerators = ranks
+	out.KVBytesPerToken = float64(shape.KVBytesPerToken(s.model, s.kv, in.TensorParallel))
+	out.USDPerHour = in.USDPerAcceleratorHour * float64(ranks)
+	out.Assumptions, out.Warnings = s.assumptions, s.warnings
+	return out, nil
+}
+
+// uniformBlocks is the pool as blocks that each hold some tokens of all layers: as
+// many as hold the same number of the workload's requests.
+func (s *situation) uniformBlocks(memory Memory, l layout, m mix) int {
+	tokens := m.context()
+	each := tokens/float64(s.inputs.BlockSize) + 0.5 // the last block is half full on average
+	blocks := float64(memory.KVCacheBlocks) * each / l.average(tokens)
+	return int(min(math.Round(blocks*float64(s.inputs.DataParallel)), math.MaxInt32-1))
+}
