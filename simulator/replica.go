@@ -18,6 +18,7 @@ type replica struct {
 	kind  *Kind
 	sched *sched.Scheduler
 	load  int // requests that were sent to it and have not ended
+	state state
 
 	nextKey  sched.ID
 	requests map[sched.ID]*request
