@@ -85,4 +85,6 @@ type Result struct {
 	Steps  int64                 // of all replicas
 	Events int64
 	End    time.Duration // virtual time at which the last request ended
+
+	Gateway GatewayCounts
 }
