@@ -63,7 +63,7 @@ func TestProbeIsAnsweredByTheFirstToken(t *testing.T) {
 	}, nil, every(50*ms, 400, ask{input: 100, output: 3000}))
 	// The breaker opens with the tenth failure at half a second and is tried at
 	// five and a half; eight requests run at once.
-	own := of(records, func(r *record.Record) bool { return r.Attempts == 1 })
+	own := of(records, func(r *record.Record) bool { return r.Cached.Known() })
 	if len(own) < 200 {
 		t.Errorf("%d requests were the replica's, want those of the last fourteen seconds", len(own))
 	}

@@ -46,6 +46,9 @@ func TestGatewayEndings(t *testing.T) {
 		{"another tenant's limit", profiles.Cluster{Gateway: profiles.Gateway{Limits: profiles.Limits{RPM: 1}}}, []ask{{tenant: "a", input: 100, output: 10}, {tenant: "b", at: second, input: 100, output: 10}}, want{"ok", 200, 1, 10, 103*ms + 180*us}},
 		{"what is reserved counts", profiles.Cluster{Gateway: profiles.Gateway{Limits: profiles.Limits{OutputTPM: 199}}}, []ask{long, long}, want{"http_429", 429, 1, 0, ms}},
 		{"what a user who left did not use is given back", profiles.Cluster{Gateway: profiles.Gateway{Limits: profiles.Limits{OutputTPM: 150}}}, []ask{{input: 100, output: 100, leaves: 200 * ms}, {at: 300 * ms, input: 100, output: 100}}, want{"ok", 200, 1, 100, 1004*ms + 980*us}},
+		{"what a request that failed did not use is given back", profiles.Cluster{Gateway: profiles.Gateway{Limits: profiles.Limits{OutputTPM: 150}}, Failures: outage(0, second)}, []ask{long, {at: 2 * second, input: 100, output: 100}}, want{"ok", 200, 1, 100, 1004*ms + 980*us}},
+		{"that it was sent counts all the same", profiles.Cluster{Gateway: profiles.Gateway{Limits: profiles.Limits{RPM: 1}}, Failures: outage(0, second)}, []ask{long, {at: 2 * second, input: 100, output: 100}}, want{"http_429", 429, 1, 0, ms}},
+		{"what was used is not given back", profiles.Cluster{Gateway: profiles.Gateway{Limits: profiles.Limits{OutputTPM: 150}}}, []ask{long, {at: 2 * second, input: 100, output: 100}}, want{"http_429", 429, 1, 0, ms}},
 		{"one at once", profiles.Cluster{Gateway: profiles.Gateway{Limits: profiles.Limits{Concurrent: 1}}}, []ask{long, {at: 500 * ms, input: 100, output: 10}}, want{"http_429", 429, 1, 0, ms}},
 		{"one after the other", profiles.Cluster{Gateway: profiles.Gateway{Limits: profiles.Limits{Concurrent: 1}}}, []ask{short, {at: 500 * ms, input: 100, output: 10}}, want{"ok", 200, 1, 10, 103*ms + 180*us}},
 
