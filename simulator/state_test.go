@@ -18,8 +18,8 @@ type bench struct {
 
 func newBench(t *testing.T, cluster profiles.Cluster) *bench {
 	t.Helper()
-	stream, err := workload.New(profiles.Workload{Arrival: profiles.Arrival{Process: profiles.TraceArrival}},
-		workload.Options{Recorded: []workload.Session{{Turns: []workload.Turn{{Input: 1, Output: 1}}}}})
+	one := profiles.Distribution{Kind: profiles.Fixed, Mean: 1}
+	stream, err := workload.New(profiles.Workload{Arrival: profiles.Arrival{Process: profiles.Poisson, RatePerS: 1}, Input: one, Output: one}, workload.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
