@@ -3,6 +3,7 @@ package simulator
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/llmctl/llmctl/engine/sched"
@@ -20,8 +21,8 @@ type Config struct {
 	Seed    uint64             // of what happens in the cluster by chance
 
 	// Requests of the first Warmup do not count. Sending ends Duration after it,
-	// or with the Requests-th request after it. Those in flight then have Drain to
-	// end; the rest is cut.
+	// or with the Requests-th request after it, or with the last session of a
+	// trace. Those in flight then have Drain to end; the rest is cut.
 	Warmup   time.Duration
 	Duration time.Duration
 	Requests int
@@ -59,7 +60,7 @@ func (c *Config) check() error {
 	switch {
 	case len(c.Streams) == 0:
 		return errors.New("nothing is sent: expected a workload")
-	case c.Requests == 0 && c.Duration <= 0:
+	case c.Requests == 0 && c.Duration <= 0 && slices.ContainsFunc(c.Streams, endless):
 		return errors.New("the run has no end: expected a duration or a number of requests")
 	}
 	replicas := 0
@@ -76,6 +77,12 @@ func (c *Config) check() error {
 		return errors.New("the cluster has no replica")
 	}
 	return nil
+}
+
+// endless reports whether a stream never ends by itself.
+func endless(s *workload.Stream) bool {
+	_, finite := s.Len()
+	return !finite
 }
 
 // Result is what a run tells beside its records.
