@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -76,7 +77,10 @@ func (c *Config) check() error {
 	if replicas < 1 {
 		return errors.New("the cluster has no replica")
 	}
-	return nil
+	if c.scaled() {
+		replicas = max(replicas, replicas-c.Pools[0].Replicas+c.Cluster.Autoscale.Max)
+	}
+	return cmp.Or(c.checkScaling(), c.checkFailures(replicas))
 }
 
 // endless reports whether a stream never ends by itself.
@@ -92,4 +96,11 @@ type Result struct {
 	Steps  int64                 // of all replicas
 	Events int64
 	End    time.Duration // virtual time at which the last request ended
+
+	// Fleet is how many replicas there were, one entry per change.
+	Fleet []FleetChange
+	// ReplicaSeconds and AcceleratorSeconds are what was paid for in the window,
+	// replicas that start, drain or have crashed included; USDPerHour is the mean
+	// over it, of the replicas whose price is known.
+	ReplicaSeconds, AcceleratorSeconds, USDPerHour float64
 }

@@ -19,6 +19,7 @@ type replica struct {
 	sched *sched.Scheduler
 	load  int // requests that were sent to it and have not ended
 	state state
+	life  life
 
 	nextKey  sched.ID
 	requests map[sched.ID]*request
@@ -73,7 +74,9 @@ func (p *replica) abort(r *request) {
 
 // step begins the next step, if there is anything to run.
 func (p *replica) step() {
-	if p.batch = p.sched.Schedule(p.s.now); p.batch == nil {
+	p.batch = p.sched.Schedule(p.s.now)
+	p.life.turned(p.s.now, p.batch != nil)
+	if p.batch == nil {
 		return
 	}
 	p.s.agenda.plan(p.s.now+p.duration(p.batch), p)
@@ -91,14 +94,14 @@ func (p *replica) duration(b *sched.Batch) time.Duration {
 		}
 	}
 	t := cost.StepTime(p.kind.Facts, p.kind.Device, p.kind.Constants, p.shape).Seconds
-	if p.kind.Slowdown > 0 {
-		t *= p.kind.Slowdown
-	}
-	return max(1, seconds(t))
+	return max(1, seconds(t*p.pace()))
 }
 
 // happen ends the step that runs, and begins the next one.
 func (p *replica) happen(s *sim) {
+	if p.state == down {
+		return // it died in the middle of the step
+	}
 	b := p.batch
 	s.result.Steps++
 	number := p.steps.Add(s.now)

@@ -16,6 +16,7 @@ type sim struct {
 	sources []*source
 	front   *front
 	meter   *meter
+	fleet   fleet
 	emit    func(*record.Record)
 	record  record.Record // reused
 
@@ -42,6 +43,9 @@ func Run(ctx context.Context, c Config, onEnd func(record.Window), emit func(*re
 	s := &sim{config: c, emit: emit, onEnd: onEnd, ended: -1, flying: map[int64]*request{}}
 	s.front = newFront(s)
 	s.meter = newMeter(s)
+	s.noteFleet()
+	s.planFailures()
+	s.planScaling()
 	if end := s.planned(); end > 0 {
 		s.agenda.plan(end, call((*sim).endSending))
 	}
@@ -67,6 +71,7 @@ func Run(ctx context.Context, c Config, onEnd func(record.Window), emit func(*re
 
 func (s *sim) finish() Result {
 	s.result.End = s.now
+	s.settleFleet()
 	s.result.Server = s.meter.samples
 	return s.result
 }

@@ -95,6 +95,7 @@ func (s *sim) endWindow() {
 	}
 	s.known = true
 	s.result.Window = record.Window{Start: min(s.config.Warmup, s.now), End: s.now}
+	s.meter.round(s) // what happened up to here is the window's
 	s.onEnd(s.result.Window)
 }
 
