@@ -36,7 +36,9 @@ type life struct {
 	since    time.Duration // when that changed last
 	ran      time.Duration // time that steps ran before since
 	ranThen  time.Duration // that the autoscaler saw last
-	counters sched.Stats   // of the engines that were in its place before
+	sending  int           // requests whose blocks are on their way to a decode replica
+	wire     wire
+	counters sched.Stats // of the engines that were in its place before
 }
 
 // turned notes that steps begin to run, or that there are none to run.
@@ -97,6 +99,7 @@ func (s *sim) noteFleet() {
 func (s *sim) renew(old *replica) *replica {
 	p := newReplica(s, old.index, old.pool)
 	p.life, p.counts = old.life, old.counts
+	p.life.sending, p.life.wire = 0, wire{}
 	s.front.replicas[old.index] = p
 	return p
 }
@@ -138,7 +141,7 @@ func (s *sim) pay(p *replica) {
 
 // emptied is told of a replica that has one request less.
 func (s *sim) emptied(p *replica) {
-	if p.state == draining && p.load == 0 {
+	if p.state == draining && p.load == 0 && p.life.sending == 0 {
 		s.leave(p)
 	}
 }

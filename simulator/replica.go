@@ -50,10 +50,10 @@ func newReplica(s *sim, index int, p *Pool) *replica {
 func (p *replica) submit(r *request) {
 	p.nextKey++
 	r.key = p.nextKey
-	err := p.sched.Add(&sched.Request{
+	err := p.sched.Add(p.part(r, &sched.Request{
 		ID: r.key, Prompt: r.prompt, MaxTokens: r.output, Arrival: p.s.now,
 		Priority: p.kind.Serving.Priorities[r.session.Class], Hash: r.hash,
-	})
+	}))
 	if err != nil {
 		p.s.refused(r)
 		return
@@ -74,6 +74,9 @@ func (p *replica) abort(r *request) {
 
 // step begins the next step, if there is anything to run.
 func (p *replica) step() {
+	if p.state == down {
+		return // that was the last one of a replica that goes
+	}
 	p.batch = p.sched.Schedule(p.s.now)
 	p.life.turned(p.s.now, p.batch != nil)
 	if p.batch == nil {
@@ -120,12 +123,20 @@ func (p *replica) happen(s *sim) {
 			continue
 		}
 		p.results = append(p.results, sched.Result{ID: e.ID, Tokens: 1})
+		if p.kind.Role == prefill {
+			r.pinned = p.sched.Pin(e)
+			continue // the decode replica samples the token once more
+		}
 		r.took(p, number, s.now)
 	}
 	for _, f := range p.sched.Complete(b, p.results) {
 		r := p.requests[f.ID]
 		delete(p.requests, f.ID)
 		p.counts.finished++
+		if p.kind.Role == prefill {
+			s.transfer(p, r)
+			continue
+		}
 		s.finished(r, f.Reason)
 	}
 	p.step()

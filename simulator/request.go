@@ -29,6 +29,8 @@ type request struct {
 	attempts int
 	arrives  time.Duration // when the present try comes to its replica
 
+	pinned *sched.Pinned // its blocks at the prefill replica, while they are sent
+
 	cached    int // prompt tokens that the cache saved; −1 before it was admitted
 	produced  int
 	firstStep bool
