@@ -40,16 +40,7 @@ func Run(ctx context.Context, c Config, onEnd func(record.Window), emit func(*re
 	if err := c.check(); err != nil {
 		return Result{}, err
 	}
-	s := &sim{config: c, emit: emit, onEnd: onEnd, ended: -1, flying: map[int64]*request{}}
-	s.front = newFront(s)
-	s.meter = newMeter(s)
-	s.noteFleet()
-	s.planFailures()
-	s.planScaling()
-	if end := s.planned(); end > 0 {
-		s.agenda.plan(end, call((*sim).endSending))
-	}
-	s.startSources()
+	s := newSim(c, onEnd, emit)
 	for n := 0; ; n++ {
 		if n&0xfff == 0 && ctx.Err() != nil {
 			return s.finish(), context.Cause(ctx)
@@ -67,6 +58,21 @@ func Run(ctx context.Context, c Config, onEnd func(record.Window), emit func(*re
 	}
 	s.endWindow()
 	return s.finish(), nil
+}
+
+// newSim is a run before its first event.
+func newSim(c Config, onEnd func(record.Window), emit func(*record.Record)) *sim {
+	s := &sim{config: c, emit: emit, onEnd: onEnd, ended: -1, flying: map[int64]*request{}}
+	s.front = newFront(s)
+	s.meter = newMeter(s)
+	s.noteFleet()
+	s.planFailures()
+	s.planScaling()
+	if end := s.planned(); end > 0 {
+		s.agenda.plan(end, call((*sim).endSending))
+	}
+	s.startSources()
+	return s
 }
 
 func (s *sim) finish() Result {
