@@ -79,6 +79,7 @@ func (s *sim) finish() Result {
 	s.result.End = s.now
 	s.settleFleet()
 	s.result.Server = s.meter.samples
+	s.result.Gateway = s.front.gateway.result()
 	return s.result
 }
 
@@ -113,6 +114,9 @@ func (s *sim) over(r *request, outcome record.Outcome, failure record.Failure) {
 	r.ended = true
 	s.open--
 	delete(s.flying, r.id)
+	if r.passage != nil {
+		s.front.gateway.over(r, outcome)
+	}
 	s.write(r, outcome, failure)
 	s.sources[r.stream].answered(s, r, outcome == record.OK)
 }
