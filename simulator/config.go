@@ -80,7 +80,7 @@ func (c *Config) check() error {
 	if c.scaled() {
 		replicas = max(replicas, replicas-c.Pools[0].Replicas+c.Cluster.Autoscale.Max)
 	}
-	return cmp.Or(c.checkScaling(), c.checkFailures(replicas))
+	return cmp.Or(c.checkRoles(), c.checkScaling(), c.checkFailures(replicas))
 }
 
 // endless reports whether a stream never ends by itself.
