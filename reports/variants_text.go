@@ -110,7 +110,7 @@ func (m VariantMetric) cell(i int) string {
 	if v.N > 1 {
 		text += " ±" + spreadText(v)
 	}
-	if i == 0 {
+	if i == 0 || m.Values[0].Median == nil {
 		return text
 	}
 	change := "≠" // from 0 there is no relative distance
@@ -118,7 +118,7 @@ func (m VariantMetric) cell(i int) string {
 		change = fmt.Sprintf("%+.0f %%", 100**v.Change)
 	}
 	switch {
-	case v.P != nil && *v.P == 1 || v.Significant != nil && !*v.Significant:
+	case v.Significant != nil && !*v.Significant, *v.Median == *m.Values[0].Median:
 		change = "~"
 	case v.Significant == nil:
 		change = "(" + change + ")"
