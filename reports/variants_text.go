@@ -115,7 +115,7 @@ func (m VariantMetric) cell(i int) string {
 	}
 	change := "≠" // from 0 there is no relative distance
 	if v.Change != nil {
-		change = fmt.Sprintf("%+.0f %%", 100**v.Change)
+		change = signedPercent(*v.Change)
 	}
 	switch {
 	case v.Significant != nil && !*v.Significant, *v.Median == *m.Values[0].Median:
@@ -157,4 +157,12 @@ func (all *Variants) notes() []string {
 	default:
 		return []string{"medians over the seeds and their 95 % interval;", "~ where the seeds show no difference (Mann–Whitney, p ≥ 0.05)"}
 	}
+}
+
+// signedPercent writes a change, with a decimal where it is below 1 %.
+func signedPercent(v float64) string {
+	if p := 100 * v; p > -0.95 && p < 0.95 {
+		return fmt.Sprintf("%+.1f %%", p)
+	}
+	return fmt.Sprintf("%+.0f %%", 100*v)
 }

@@ -26,6 +26,8 @@ type Config struct {
 	Duration time.Duration
 	Requests int
 	Drain    time.Duration
+
+	Trace Observer // nil: nobody watches
 }
 
 // Pool is a number of equal replicas.
@@ -82,6 +84,7 @@ func (c *Config) check() error {
 type Result struct {
 	Window record.Window
 	Server []record.ServerSample // one page per replica, in order of time
+	Spent  []record.Spent        // one per replica
 	Steps  int64                 // of all replicas
 	Events int64
 	End    time.Duration // virtual time at which the last request ended

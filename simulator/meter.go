@@ -51,14 +51,20 @@ func (m *meter) thin(pages int) {
 	m.samples, m.rounds, m.every = kept, (m.rounds+1)/2, 2*m.every
 }
 
+// page names the samples of a replica, where there are several.
+func (p *replica) page() string {
+	if !p.s.front.several() {
+		return ""
+	}
+	return fmt.Sprintf("replica %d", p.index)
+}
+
 // sample is what the metrics page of a replica would say.
 func (p *replica) sample(now time.Duration) record.ServerSample {
 	v := record.UnknownSample()
 	st := p.sched.Stats()
 	v.At = now
-	if p.s.front.several() {
-		v.Page = fmt.Sprintf("replica %d", p.index)
-	}
+	v.Page = p.page()
 	v.Running, v.Waiting, v.KVUsage = float64(st.Running), float64(st.Waiting), st.Usage
 	v.Preemptions = float64(st.Preemptions)
 	v.PrefixQueries, v.PrefixHits = float64(st.PrefixQueries), float64(st.PrefixHits)

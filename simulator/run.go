@@ -94,6 +94,7 @@ func (s *sim) cutAll() {
 func (s *sim) finish() Result {
 	s.result.End = s.now
 	s.result.Server = s.meter.samples
+	s.result.Spent = s.spent()
 	return s.result
 }
 
