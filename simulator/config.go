@@ -27,6 +27,9 @@ type Config struct {
 	Requests int
 	Drain    time.Duration
 
+	// Watch, if any, is shown the run now and then and says how it goes on.
+	Watch func(Progress) Order
+
 	Trace Observer // nil: nobody watches
 }
 

@@ -14,6 +14,6 @@
 //   - front.go: between a sender and a replica: gateway and routing
 //   - replica.go: one engine
 //   - account.go, meter.go: what the replicas did meanwhile
-//   - observe.go: who watches a run
+//   - observe.go, watch.go: who sees a run, and may end it
 //   - request.go, emit.go: a request's life, and its record
 package simulator
