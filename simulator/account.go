@@ -18,10 +18,13 @@ type account struct {
 	// The step that runs.
 	began time.Duration
 	terms cost.Step
-	held  hold
+	held  sched.Hold
 }
 
 func newAccount(window, now time.Duration) account { return account{from: window, up: now} }
+
+// start is a replica that begins to serve.
+func (a *account) start(now time.Duration) { a.up = now }
 
 // stop is a replica that no longer serves; end is that of the window.
 func (a *account) stop(now, end time.Duration) {
@@ -31,19 +34,9 @@ func (a *account) stop(now, end time.Duration) {
 	a.up = -1
 }
 
-// hold is why requests were left in the queue when a step was composed.
-type hold int
-
-const (
-	holdNone   hold = iota // nobody waits
-	holdSlots              // as many run as may
-	holdBlocks             // the cache has no room
-	holdBudget             // the step is full
-)
-
 // begin is a step that begins: the terms of its time, and what kept others from
 // being in it.
-func (a *account) begin(now time.Duration, terms cost.Step, held hold) {
+func (a *account) begin(now time.Duration, terms cost.Step, held sched.Hold) {
 	a.began, a.terms, a.held = now, terms, held
 }
 
@@ -68,19 +61,23 @@ func (a *account) end(now, windowEnd time.Duration) {
 	m, c, x := part(overlapped*memory), part(overlapped*compute), part(a.terms.Collective)
 	s.Memory, s.Compute, s.Collectives, s.Fixed = s.Memory+m, s.Compute+c, s.Collectives+x, s.Fixed+took-m-c-x
 	switch a.held {
-	case holdSlots:
+	case sched.HeldSlots:
 		s.HeldSlots += took
-	case holdBlocks:
+	case sched.HeldBlocks:
 		s.HeldBlocks += took
-	case holdBudget:
+	case sched.HeldBudget:
 		s.HeldBudget += took
+	case sched.HeldBatch:
+		s.HeldBatch += took
 	}
 }
 
 // spent is what the replicas' time went to, once the window is known.
 func (s *sim) spent() (all []record.Spent) {
 	for _, p := range s.front.replicas {
-		p.account.stop(s.now, s.windowEnd())
+		if p.tells() {
+			p.account.stop(s.now, s.windowEnd())
+		}
 		p.account.spent.Page = p.page()
 		all = append(all, p.account.spent)
 	}
@@ -89,24 +86,8 @@ func (s *sim) spent() (all []record.Spent) {
 
 // windowEnd is the end of the window, or now while it has not ended.
 func (s *sim) windowEnd() time.Duration {
-	if s.ended < 0 {
+	if !s.known {
 		return s.now
 	}
-	return s.ended
-}
-
-// held is why requests wait once a batch has been composed.
-func held(s *sched.Scheduler, c *sched.Config, b *sched.Batch) hold {
-	switch {
-	case s.Waiting() == 0:
-		return holdNone
-	case len(b.Preempted) > 0:
-		return holdBlocks
-	case s.Running() >= c.MaxNumSeqs:
-		return holdSlots
-	case b.Tokens >= c.MaxNumBatchedTokens:
-		return holdBudget
-	default:
-		return holdBlocks
-	}
+	return s.result.Window.End
 }

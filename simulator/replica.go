@@ -18,6 +18,8 @@ type replica struct {
 	kind  *Kind
 	sched *sched.Scheduler
 	load  int // requests that were sent to it and have not ended
+	state state
+	life  life
 
 	nextKey  sched.ID
 	requests map[sched.ID]*request
@@ -49,10 +51,10 @@ func newReplica(s *sim, index int, p *Pool) *replica {
 func (p *replica) submit(r *request) {
 	p.nextKey++
 	r.key = p.nextKey
-	err := p.sched.Add(&sched.Request{
+	err := p.sched.Add(p.part(r, &sched.Request{
 		ID: r.key, Prompt: r.prompt, MaxTokens: r.output, Arrival: p.s.now,
 		Priority: p.kind.Serving.Priorities[r.session.Class], Hash: r.hash,
-	})
+	}))
 	if err != nil {
 		p.s.refused(r)
 		return
@@ -84,12 +86,17 @@ func (p *replica) left(r *request, answered bool) {
 
 // step begins the next step, if there is anything to run.
 func (p *replica) step() {
-	if p.batch = p.sched.Schedule(p.s.now); p.batch == nil {
+	if p.state == down {
+		return // that was the last one of a replica that goes
+	}
+	p.batch = p.sched.Schedule(p.s.now)
+	p.life.turned(p.s.now, p.batch != nil)
+	if p.batch == nil {
 		return
 	}
 	took := p.duration(p.batch)
 	if t := p.s.config.Trace; t != nil {
-		t.Step(p.s.now, took, p.index, p.batch, p.sched.Stats())
+		t.Step(p.s.now, took, p.index, p.batch, p.stats())
 	}
 	p.s.agenda.plan(p.s.now+took, p)
 }
@@ -106,16 +113,15 @@ func (p *replica) duration(b *sched.Batch) time.Duration {
 		}
 	}
 	terms := cost.StepTime(p.kind.Facts, p.kind.Device, p.kind.Constants, p.shape)
-	p.account.begin(p.s.now, terms, held(p.sched, &p.kind.Sched, b))
-	t := terms.Seconds
-	if p.kind.Slowdown > 0 {
-		t *= p.kind.Slowdown
-	}
-	return max(1, seconds(t))
+	p.account.begin(p.s.now, terms, p.sched.Held())
+	return max(1, seconds(terms.Seconds*p.pace()))
 }
 
 // happen ends the step that runs, and begins the next one.
 func (p *replica) happen(s *sim) {
+	if p.state == down {
+		return // it died in the middle of the step
+	}
 	b := p.batch
 	s.result.Steps++
 	p.account.end(s.now, s.windowEnd())
@@ -135,12 +141,20 @@ func (p *replica) happen(s *sim) {
 			continue
 		}
 		p.results = append(p.results, sched.Result{ID: e.ID, Tokens: 1})
+		if p.kind.Role == prefill {
+			r.pinned = p.sched.Pin(e)
+			continue // the decode replica samples the token once more
+		}
 		r.took(p, number, s.now)
 	}
 	for _, f := range p.sched.Complete(b, p.results) {
 		r := p.requests[f.ID]
 		p.left(r, true)
 		p.counts.finished++
+		if p.kind.Role == prefill {
+			s.transfer(p, r)
+			continue
+		}
 		s.finished(r, f.Reason)
 	}
 	p.step()
