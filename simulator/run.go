@@ -55,7 +55,7 @@ func Run(ctx context.Context, c Config, onEnd func(record.Window), emit func(*re
 			if ctx.Err() != nil {
 				return s.finish(), context.Cause(ctx)
 			}
-			s.watch(onEnd)
+			s.watch()
 		}
 		e, ok := s.agenda.next()
 		if !ok {

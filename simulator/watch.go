@@ -1,10 +1,6 @@
 package simulator
 
-import (
-	"time"
-
-	"github.com/llmctl/llmctl/reports/record"
-)
+import "time"
 
 // Progress is how far a run is.
 type Progress struct {
@@ -31,7 +27,7 @@ const (
 const watchEvery = 4096
 
 // watch shows the run to whoever wants to see it, and obeys.
-func (s *sim) watch(onEnd func(record.Window)) {
+func (s *sim) watch() {
 	if s.config.Watch == nil {
 		return
 	}
@@ -44,9 +40,9 @@ func (s *sim) watch(onEnd func(record.Window)) {
 		Measuring: s.now >= s.config.Warmup, Ended: s.ended >= 0,
 	}) {
 	case EndSending:
-		s.endSending(onEnd)
+		s.endSending()
 	case EndAll:
-		s.endSending(onEnd)
+		s.endSending()
 		s.cutAll()
 	}
 }
