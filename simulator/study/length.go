@@ -34,6 +34,9 @@ func (l Length) Words() string {
 	if l.Requests > 0 {
 		return fmt.Sprintf("%d requests", l.Requests)
 	}
+	if l.Duration == 0 {
+		return "as long as the trace"
+	}
 	return l.Duration.String()
 }
 
@@ -66,10 +69,7 @@ func (l *Length) choose(s *Study, a profiles.Arrival) error {
 	rate := a.RatePerS
 	switch a.Process {
 	case profiles.TraceArrival:
-		requests, err := s.recorded()
-		l.Requests = requests
-		s.assumeLength("length", "the whole trace", "--duration or --requests")
-		return err
+		return l.ofTrace(s)
 	case profiles.Closed, profiles.Users:
 		l.Requests = max(enoughRequests, roundsOfLoop*(a.Concurrency+a.Count))
 		s.assumeLength("requests", fmt.Sprint(l.Requests), "--requests or --duration")
@@ -94,19 +94,27 @@ func (l *Length) choose(s *Study, a profiles.Arrival) error {
 	return nil
 }
 
-// recorded is the number of requests of the trace that arrivals replay.
-func (s *Study) recorded() (requests int, err error) {
-	stream, err := s.stream(0, 1)
-	if err != nil {
-		return 0, err
-	}
-	for k := int64(0); ; k++ {
-		session := stream.Session(k)
-		if session.Offset == workload.Never {
-			return requests, nil
+// ofTrace is as long as the trace; one that others never end beside is ended with
+// its last session.
+func (l *Length) ofTrace(s *Study) error {
+	s.assumeLength("length", "the whole trace", "--duration or --requests")
+	last := time.Duration(0)
+	endless := false
+	for i := range 1 + len(s.request.Sizing.Scenario.Also) {
+		stream, err := s.stream(i, 1)
+		if err != nil {
+			return err
 		}
-		requests += len(session.Turns)
+		n, finite := stream.Len()
+		endless = endless || !finite
+		if i == 0 && n > 0 {
+			last = stream.Offset(n - 1)
+		}
 	}
+	if endless {
+		l.Duration = max(last, leastDuration)
+	}
+	return nil
 }
 
 // stream is the i-th of the scenario's workloads: 0 is the main one. Each has

@@ -74,6 +74,7 @@ func (s *Study) Simulate(ctx context.Context, seed uint64, taps Taps) (*reports.
 		return nil, err
 	}
 	run.Server, run.Spent = result.Server, result.Spent
+	run.Cost.USDPerHour = result.USDPerHour
 	run.Warnings = append(run.Warnings, end.warnings...)
 	if taps.Ended != nil {
 		var why string

@@ -48,28 +48,20 @@ func (e *CannotServe) Error() string { return strings.Join(e.Reasons, "; ") }
 // New resolves a request. Its errors are bad input, or a *CannotServe.
 func New(r Request) (*Study, error) {
 	s := &Study{request: r}
-	served, err := sizing.Serve(r.Sizing)
-	if err != nil {
-		return nil, err
-	}
-	if len(served.Reasons) > 0 {
-		return nil, &CannotServe{served.Reasons}
-	}
 	if err := s.load(); err != nil {
 		return nil, err
 	}
-	n, err := s.replicas(served)
-	if err != nil {
+	if err := s.resolve(); err != nil {
 		return nil, err
 	}
-	s.add("", n, served)
 	if c := r.Sizing.Scenario.Cluster; c.Replicas == 0 && len(c.Pools) == 0 && r.Sizing.Count == 0 {
-		s.assume("replicas", fmt.Sprint(n), "--replicas")
+		s.assume("replicas", fmt.Sprint(s.Replicas()), "--replicas")
 	}
+	var err error
 	if s.request.Length, err = r.Length.complete(s); err != nil {
 		return nil, err
 	}
-	for _, w := range served.Warnings {
+	for _, w := range s.served[0].Warnings {
 		s.warnings = append(s.warnings, record.Warning{Code: w.Code, Text: w.Text})
 	}
 	return s, nil
@@ -113,8 +105,9 @@ func (s *Study) Replicas() (n int) {
 // Scenario is what is simulated, with the names that were filled in.
 func (s *Study) Scenario() profiles.Scenario {
 	sc := s.request.Sizing.Scenario
-	in := s.served[0].Inputs
-	sc.Accelerator, sc.Engine = in.Accelerator, in.Engine
+	if in := s.served[0].Inputs; len(sc.Cluster.Pools) == 0 {
+		sc.Accelerator, sc.Engine = in.Accelerator, in.Engine
+	}
 	return sc
 }
 
@@ -153,9 +146,25 @@ func (s *Study) Facts(seed uint64) (record.Run, error) {
 	l := s.request.Length
 	run.Requests = l.Requests
 	run.Setup = fmt.Sprintf("seed %d, length %s, warm-up %s, drain %s", seed, l.Words(), l.Warmup, l.Drain)
-	run.Asked = fmt.Sprintf("%s; %d × %s", s.asked(), s.Replicas(), sc.Accelerator)
+	run.Asked = s.asked() + "; " + s.cluster()
 	run.Window = record.Window{Start: l.Warmup, End: endOpen}
 	return run, nil
+}
+
+// cluster says in a few words what serves.
+func (s *Study) cluster() string {
+	var pools []string
+	for i, p := range s.pools {
+		text := fmt.Sprintf("%d × %s", p.Replicas, s.served[i].Inputs.Accelerator)
+		if n := s.served[i].Accelerators; n > 1 {
+			text += fmt.Sprintf(" × %d", n)
+		}
+		if p.Name != "" {
+			text += " (" + p.Name + ")"
+		}
+		pools = append(pools, text)
+	}
+	return strings.Join(pools, " + ")
 }
 
 // asked says in one line what is sent.
