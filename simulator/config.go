@@ -28,6 +28,11 @@ type Config struct {
 	Duration time.Duration
 	Requests int
 	Drain    time.Duration
+
+	// Watch, if any, is shown the run now and then and says how it goes on.
+	Watch func(Progress) Order
+
+	Trace Observer // nil: nobody watches
 }
 
 // Pool is a number of equal replicas.
@@ -93,6 +98,7 @@ func endless(s *workload.Stream) bool {
 type Result struct {
 	Window record.Window
 	Server []record.ServerSample // one page per replica, in order of time
+	Spent  []record.Spent        // one per replica
 	Steps  int64                 // of all replicas
 	Events int64
 	End    time.Duration // virtual time at which the last request ended
