@@ -37,7 +37,7 @@ func newFront(s *sim) *front {
 	return f
 }
 
-func (f *front) several() bool { return len(f.replicas) > 1 }
+func (f *front) several() bool { return len(f.replicas) > 1 || f.s.config.scaled() }
 
 // refusalTime is how long a refusal takes: a round trip within a data centre and
 // a gateway's decision. It also keeps a closed loop whose requests are refused
@@ -166,6 +166,7 @@ func (f *front) release(r *request) {
 	if r.held {
 		r.held = false
 		r.replica.load--
+		f.s.emptied(r.replica)
 		if f.gateway != nil {
 			f.gateway.pump()
 		}

@@ -30,6 +30,8 @@ type request struct {
 	arrives  time.Duration // when the present try comes to its replica
 	passage  *passage      // through the gateway; nil when there is none
 
+	pinned *sched.Pinned // its blocks at the prefill replica, while they are sent
+
 	cached    int // prompt tokens that the cache saved; −1 before it was admitted
 	produced  int
 	firstStep bool
