@@ -31,6 +31,7 @@ func newBench(t *testing.T, cluster profiles.Cluster) *bench {
 	}
 	b.s.front = newFront(b.s)
 	b.s.sources = []*source{newSource(0, stream)}
+	b.s.sources[0].live = 1 // so that sending does not end
 	return b
 }
 
@@ -112,7 +113,7 @@ func TestDrainingReplicasTakeNoMore(t *testing.T) {
 	b.expect("that it had", b.ended[first.id], "ok")
 }
 
-func TestCrash(t *testing.T) {
+func TestCrashInTheFront(t *testing.T) {
 	tests := []struct {
 		name    string
 		gateway profiles.Gateway
