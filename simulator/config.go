@@ -107,8 +107,8 @@ type Result struct {
 	Fleet []FleetChange
 	// ReplicaSeconds and AcceleratorSeconds are what was paid for in the window,
 	// replicas that start, drain or have crashed included; USDPerHour is the mean
-	// over it, of the replicas whose price is known.
+	// over it, of the replicas whose price is known and of what the fallback was paid.
 	ReplicaSeconds, AcceleratorSeconds, USDPerHour float64
 
-	Gateway GatewayCounts
+	Gateway GatewayCounts // zero without a gateway
 }
