@@ -15,9 +15,11 @@ func (s *Scheduler) Schedule(now time.Duration) *Batch {
 	if s.scheduled-s.completed > 1 {
 		panic("sched: Schedule with two batches in flight")
 	}
+	if s.cohort.on {
+		s.dissolve()
+	}
 	s.drain()
-	b := &s.batches[s.scheduled%2]
-	*b = Batch{Step: s.scheduled, At: now, Entries: b.Entries[:0], Preempted: b.Preempted[:0], seqs: b.seqs[:0]}
+	b := s.nextBatch(now)
 	s.budget = s.cfg.MaxNumBatchedTokens
 
 	// Under Priority the first in the list can be the worst of all and so
@@ -36,6 +38,13 @@ func (s *Scheduler) Schedule(now time.Duration) *Batch {
 		return nil
 	}
 	s.advance(b)
+	return b
+}
+
+// nextBatch is the batch to compose, empty.
+func (s *Scheduler) nextBatch(now time.Duration) *Batch {
+	b := &s.batches[s.scheduled%2]
+	*b = Batch{Step: s.scheduled, At: now, Entries: b.Entries[:0], Preempted: b.Preempted[:0], seqs: b.seqs[:0]}
 	return b
 }
 
@@ -131,6 +140,8 @@ func (s *Scheduler) admit(b *Batch, r *sequence, hit, n int) {
 	}
 	r.state = running
 	r.admitted = b.At
+	s.admitted++
+	r.ordinal = s.admitted
 	s.running = append(s.running, r)
 	s.schedule(b, r, n)
 	b.Entries[len(b.Entries)-1].Admitted = true

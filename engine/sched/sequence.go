@@ -38,8 +38,11 @@ type sequence struct {
 	inFlight    int // batches handed out and not completed that mention it
 
 	arrived int64 // order of Add
+	ordinal int64 // order of admission
 	place   place // in the waiting queue
 	heapAt  int   // index in the waiting queue
+
+	membership
 }
 
 // newSequence takes a sequence from the spares, or makes one.
