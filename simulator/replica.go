@@ -18,6 +18,8 @@ type replica struct {
 	kind  *Kind
 	sched *sched.Scheduler
 	load  int // requests that were sent to it and have not ended
+	state state
+	life  life
 
 	nextKey  sched.ID
 	requests map[sched.ID]*request
@@ -48,10 +50,10 @@ func newReplica(s *sim, index int, p *Pool) *replica {
 func (p *replica) submit(r *request) {
 	p.nextKey++
 	r.key = p.nextKey
-	err := p.sched.Add(&sched.Request{
+	err := p.sched.Add(p.part(r, &sched.Request{
 		ID: r.key, Prompt: r.prompt, MaxTokens: r.output, Arrival: p.s.now,
 		Priority: p.kind.Serving.Priorities[r.session.Class], Hash: r.hash,
-	})
+	}))
 	if err != nil {
 		p.s.refused(r)
 		return
@@ -72,7 +74,12 @@ func (p *replica) abort(r *request) {
 
 // step begins the next step, if there is anything to run.
 func (p *replica) step() {
-	if p.batch = p.sched.Schedule(p.s.now); p.batch == nil {
+	if p.state == down {
+		return // that was the last one of a replica that goes
+	}
+	p.batch = p.sched.Schedule(p.s.now)
+	p.life.turned(p.s.now, p.batch != nil)
+	if p.batch == nil {
 		return
 	}
 	p.s.agenda.plan(p.s.now+p.duration(p.batch), p)
@@ -90,14 +97,14 @@ func (p *replica) duration(b *sched.Batch) time.Duration {
 		}
 	}
 	t := cost.StepTime(p.kind.Facts, p.kind.Device, p.kind.Constants, p.shape).Seconds
-	if p.kind.Slowdown > 0 {
-		t *= p.kind.Slowdown
-	}
-	return max(1, seconds(t))
+	return max(1, seconds(t*p.pace()))
 }
 
 // happen ends the step that runs, and begins the next one.
 func (p *replica) happen(s *sim) {
+	if p.state == down {
+		return // it died in the middle of the step
+	}
 	b := p.batch
 	s.result.Steps++
 	number := p.steps.Add(s.now)
@@ -116,12 +123,20 @@ func (p *replica) happen(s *sim) {
 			continue
 		}
 		p.results = append(p.results, sched.Result{ID: e.ID, Tokens: 1})
+		if p.kind.Role == prefill {
+			r.pinned = p.sched.Pin(e)
+			continue // the decode replica samples the token once more
+		}
 		r.took(p, number, s.now)
 	}
 	for _, f := range p.sched.Complete(b, p.results) {
 		r := p.requests[f.ID]
 		delete(p.requests, f.ID)
 		p.counts.finished++
+		if p.kind.Role == prefill {
+			s.transfer(p, r)
+			continue
+		}
 		s.finished(r, f.Reason)
 	}
 	p.step()

@@ -37,6 +37,7 @@ type Scheduler struct {
 	stats       Stats // counters only; gauges are computed on demand
 	hits        []kv.Block
 	finished    []Finished
+	pinned      []*Pinned
 	spare       []*sequence
 	spareTables [][]kv.Block
 
@@ -205,6 +206,11 @@ func (s *Scheduler) tables() iter.Seq[[]kv.Block] {
 		}
 		for _, r := range s.waiting {
 			if !yield(r.table) {
+				return
+			}
+		}
+		for _, p := range s.pinned {
+			if !yield(p.table) {
 				return
 			}
 		}
