@@ -100,4 +100,6 @@ type Result struct {
 	// replicas that start, drain or have crashed included; USDPerHour is the mean
 	// over it, of the replicas whose price is known.
 	ReplicaSeconds, AcceleratorSeconds, USDPerHour float64
+
+	Gateway GatewayCounts
 }

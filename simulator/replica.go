@@ -174,6 +174,7 @@ func (r *request) took(p *replica, step int, now time.Duration, tokens int) {
 	if r.produced == 0 {
 		r.first = now
 		r.chunks.Steps = &p.steps
+		p.s.front.answering(r)
 	}
 	r.produced += tokens
 	r.last = now
