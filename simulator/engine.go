@@ -20,21 +20,13 @@ func (k *Kind) engine() *sched.Scheduler {
 	return sched.New(k.scheduling(), pool)
 }
 
-// scheduling is how the scheduler is set up: its limits, and what Serving says.
+// scheduling is how the scheduler is set up: its limits, and what the replica's
+// stages and ways of serving ask of it.
 func (k *Kind) scheduling() sched.Config {
-	c, serving := k.Sched, &k.Serving
+	c := k.Sched
 	c.Pipeline = k.Facts.Pipeline
-	c.Static = serving.Batching == "static"
-	c.LongPrefillTokenThreshold = max(c.LongPrefillTokenThreshold, serving.LongPrefillTokenThreshold)
-	if serving.ChunkedPrefill == "off" {
-		c.DisableChunkedPrefill = true
-	}
-	if serving.Policy == "priority" {
-		c.Policy = sched.Priority
-	}
-	if k.contiguous() {
-		c.DisablePrefixCache = true
-	}
+	c.Static = k.Serving.Batching == "static"
+	c.DisablePrefixCache = c.DisablePrefixCache || k.contiguous()
 	return c
 }
 
@@ -56,6 +48,8 @@ func (k *Kind) check() error {
 	case k.contiguous() && k.slabs() < 1:
 		return fmt.Errorf("a KV cache of %d tokens holds no slab of max_model_len, %d tokens: lower it, or use kv_layout paged",
 			k.Blocks*k.BlockSize, k.Sched.MaxModelLen)
+	case k.Serving.Batching == "static" && (k.Role == prefill || k.Role == decode):
+		return fmt.Errorf("batching static in a %s pool: a static batch computes its prompts and answers in one place", k.Role)
 	}
 	return nil
 }
