@@ -28,6 +28,11 @@ type Config struct {
 	Duration time.Duration
 	Requests int
 	Drain    time.Duration
+
+	// Watch, if any, is shown the run now and then and says how it goes on.
+	Watch func(Progress) Order
+
+	Trace Observer // nil: nobody watches
 }
 
 // Pool is a number of equal replicas.
@@ -77,7 +82,7 @@ func (c *Config) check() error {
 	if c.scaled() {
 		replicas = max(replicas, replicas-c.Pools[0].Replicas+c.Cluster.Autoscale.Max)
 	}
-	return cmp.Or(c.checkScaling(), c.checkFailures(replicas))
+	return cmp.Or(c.checkRoles(), c.checkScaling(), c.checkFailures(replicas))
 }
 
 // endless reports whether a stream never ends by itself.
@@ -90,6 +95,7 @@ func endless(s *workload.Stream) bool {
 type Result struct {
 	Window record.Window
 	Server []record.ServerSample // one page per replica, in order of time
+	Spent  []record.Spent        // one per replica
 	Steps  int64                 // of all replicas
 	Events int64
 	End    time.Duration // virtual time at which the last request ended

@@ -33,6 +33,7 @@ type replica struct {
 	drafting cost.Batch // reused
 	results  []sched.Result
 	counts   counts
+	account  account
 }
 
 // counts are a replica's totals.
@@ -44,7 +45,7 @@ type counts struct {
 func newReplica(s *sim, index int, p *Pool) *replica {
 	k := &p.Kind
 	return &replica{
-		s: s, index: index, pool: p, kind: k,
+		s: s, index: index, pool: p, kind: k, account: newAccount(s.config.Warmup, s.now),
 		sched:    k.engine(),
 		pipe:     k.newPipe(),
 		requests: map[sched.ID]*request{},
@@ -65,6 +66,9 @@ func (p *replica) submit(r *request) {
 		return
 	}
 	p.requests[r.key] = r
+	if t := p.s.config.Trace; t != nil {
+		t.Queued(p.s.now, p.index, r.key, r.id)
+	}
 	if p.batch == nil {
 		p.step()
 	}
@@ -74,7 +78,15 @@ func (p *replica) submit(r *request) {
 func (p *replica) abort(r *request) {
 	if p.requests[r.key] == r {
 		p.sched.Abort(r.key)
-		delete(p.requests, r.key)
+		p.left(r, false)
+	}
+}
+
+// left is a request that the engine no longer has.
+func (p *replica) left(r *request, answered bool) {
+	delete(p.requests, r.key)
+	if t := p.s.config.Trace; t != nil {
+		t.Left(p.s.now, p.index, r.key, answered)
 	}
 }
 
@@ -93,7 +105,11 @@ func (p *replica) step() {
 	if p.batch == nil {
 		return
 	}
-	p.s.agenda.plan(p.s.now+p.duration(p.batch), p)
+	took := p.duration(p.batch)
+	if t := p.s.config.Trace; t != nil {
+		t.Step(p.s.now, took, p.index, p.batch, p.stats())
+	}
+	p.s.agenda.plan(p.s.now+took, p)
 }
 
 // duration is how long a batch runs.
@@ -111,8 +127,10 @@ func (p *replica) duration(b *sched.Batch) time.Duration {
 		}
 	}
 	p.pad(b)
-	t := cost.StepTime(p.kind.Facts, p.kind.Device, p.kind.Constants, p.shape).Seconds + p.draftTime(b)
-	return max(1, seconds(t*p.pace()))
+	terms := cost.StepTime(p.kind.Facts, p.kind.Device, p.kind.Constants, p.shape)
+	terms.Seconds += p.draftTime(b)
+	p.account.begin(p.s.now, terms, p.sched.Held())
+	return max(1, seconds(terms.Seconds*p.pace()))
 }
 
 // happen ends the step that runs, and begins the next one.
@@ -122,6 +140,7 @@ func (p *replica) happen(s *sim) {
 	}
 	b := p.batch
 	s.result.Steps++
+	p.account.end(s.now, s.windowEnd())
 	number := p.steps.Add(s.now)
 	p.results = p.results[:0]
 	for i := range b.Entries {
@@ -155,7 +174,7 @@ func (p *replica) happen(s *sim) {
 			continue
 		}
 		r := p.requests[f.ID]
-		delete(p.requests, f.ID)
+		p.left(r, true)
 		p.counts.finished++
 		if p.kind.Role == prefill {
 			s.transfer(p, r)
