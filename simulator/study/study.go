@@ -104,6 +104,7 @@ func (s *Study) facts(seed uint64) (record.Run, error) {
 	if sc.Workload.Arrival.Process.Takes("rate") {
 		run.AskedRPS = sc.Workload.Arrival.RatePerS
 	}
+	run.Target.Cluster = s.cluster()
 	run.Setup = fmt.Sprintf("seed %d", seed)
 	return run, nil
 }
