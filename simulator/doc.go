@@ -14,6 +14,6 @@
 //   - front.go, state.go: between a sender and a replica, and which replicas serve
 //   - replica.go: one engine
 //   - account.go, meter.go: what the replicas did meanwhile
-//   - observe.go: who watches a run
+//   - observe.go, tracefile.go: who watches a run, and a trace of it
 //   - request.go, emit.go: a request's life, and its record
 package simulator

@@ -42,6 +42,7 @@ func (c crash) happen(s *sim) {
 		return
 	}
 	drained := p.state == draining
+	s.tell(p, Crashes)
 	s.stop(p)
 	s.front.gone(p)
 	lost := p.requests
