@@ -167,7 +167,7 @@ func remedy(all []Bottleneck) string {
 	}
 	switch worst {
 	case forBlocks:
-		return "more room for the KV cache: more replicas, --kv-dtype fp8, a larger --tp, or shorter --max-model-len"
+		return "more room for the KV cache: more replicas, --kv-dtype fp8, a larger --tp or --gpu-memory-utilization"
 	case forSlots:
 		if share(onCompute) > share(onMemory) {
 			return "more replicas: steps are bound by compute, and a larger --max-num-seqs makes them longer"

@@ -159,6 +159,7 @@ func (c *Collector) warn(r *Report) {
 		c.note(r, "short_output", "%s ended before the output length asked for", count(q.ShortOutput, "request"))
 	}
 	c.warnLength(r, "input", r.InputLength)
+	c.warnSimulated(r)
 }
 
 func (c *Collector) warnLength(r *Report, name string, l *Lengths) {
