@@ -47,7 +47,6 @@ type simulateFlags struct {
 	output   outputFlag
 	sizes    memoryFlags
 	request  study.Request
-	replicas int
 }
 
 func (f *simulateFlags) add(cmd *cobra.Command) {
@@ -58,7 +57,6 @@ func (f *simulateFlags) add(cmd *cobra.Command) {
 	r := &f.request
 	addEngineSettings(cmd, &r.Sizing)
 	flags := cmd.Flags()
-	countVar(flags, &f.replicas, "replicas", "replicas of the model (default: as many as size plans for the load, or 1 in a closed loop)")
 	flags.DurationVar(&r.Duration, "duration", 5*time.Minute, "virtual time that is measured")
 	countVar(flags, &r.Requests, "requests", "measure this many requests in place of a duration")
 	flags.DurationVar(&r.Warmup, "warmup", 30*time.Second, "virtual time before it in which requests do not count")
@@ -83,9 +81,6 @@ func (f *simulateFlags) resolve(cmd *cobra.Command, s *iostreams.IO) error {
 	}
 	if sc.Workload.Trace == (profiles.Trace{}) {
 		sc.Workload = sc.Workload.Over(standard.Workload)
-	}
-	if f.replicas > 0 {
-		sc.Cluster.Replicas = f.replicas
 	}
 	r.Run.SLODefault = len(sc.SLO) == 0
 	if len(sc.SLO) == 0 {
