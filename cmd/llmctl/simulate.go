@@ -135,7 +135,7 @@ func (f *simulateFlags) resolve(cmd *cobra.Command, s *iostreams.IO) (*simulatio
 	sim.request.Sizing = f.request
 	for _, check := range []func() error{
 		func() error { return f.checkGiven(cmd, sc) },
-		func() error { return f.checkNumbers(cmd) },
+		f.checkNumbers,
 		func() error { return f.checkSeveral(cmd, &sc) },
 		func() error { return f.trace.check(cmd, sc.Workload) },
 		func() error { return sim.complete(sc) },
@@ -192,10 +192,7 @@ func (f *simulateFlags) checkGiven(cmd *cobra.Command, sc profiles.Scenario) err
 
 func (f *simulateFlags) screenCheck() error { return screen{ui: f.ui, quiet: f.quiet}.check() }
 
-func (f *simulateFlags) checkNumbers(cmd *cobra.Command) error {
-	if err := checkNumbers(cmd, f.request); err != nil {
-		return err
-	}
+func (f *simulateFlags) checkNumbers() error {
 	for _, d := range []struct {
 		flag  string
 		value time.Duration
