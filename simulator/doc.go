@@ -16,6 +16,6 @@
 //   - route.go, provider.go, outage.go: router policies, the fallback, ways that are cut
 //   - replica.go: one engine
 //   - account.go, meter.go: what the replicas did meanwhile
-//   - observe.go, watch.go: who sees a run, and may end it
+//   - observe.go, watch.go, tracefile.go: who sees a run and may end it, and a trace of it
 //   - request.go, emit.go: a request's life, and its record
 package simulator
