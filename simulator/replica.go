@@ -18,6 +18,8 @@ type replica struct {
 	kind  *Kind
 	sched *sched.Scheduler
 	load  int // requests that were sent to it and have not ended
+	state state
+	life  life
 
 	nextKey  sched.ID
 	requests map[sched.ID]*request
@@ -27,6 +29,7 @@ type replica struct {
 	shape   cost.Batch // reused
 	results []sched.Result
 	counts  counts
+	account account
 }
 
 // counts are a replica's totals.
@@ -38,7 +41,7 @@ type counts struct {
 func newReplica(s *sim, index int, p *Pool) *replica {
 	k := &p.Kind
 	return &replica{
-		s: s, index: index, pool: p, kind: k,
+		s: s, index: index, pool: p, kind: k, account: newAccount(s.config.Warmup, s.now),
 		sched:    sched.New(k.Sched, kv.NewPool(k.Blocks+1, k.BlockSize)), // one is the null block
 		requests: map[sched.ID]*request{},
 	}
@@ -48,15 +51,18 @@ func newReplica(s *sim, index int, p *Pool) *replica {
 func (p *replica) submit(r *request) {
 	p.nextKey++
 	r.key = p.nextKey
-	err := p.sched.Add(&sched.Request{
+	err := p.sched.Add(p.part(r, &sched.Request{
 		ID: r.key, Prompt: r.prompt, MaxTokens: r.output, Arrival: p.s.now,
 		Priority: p.kind.Serving.Priorities[r.session.Class], Hash: r.hash,
-	})
+	}))
 	if err != nil {
 		p.s.refused(r)
 		return
 	}
 	p.requests[r.key] = r
+	if t := p.s.config.Trace; t != nil {
+		t.Queued(p.s.now, p.index, r.key, r.id)
+	}
 	if p.batch == nil {
 		p.step()
 	}
@@ -66,16 +72,33 @@ func (p *replica) submit(r *request) {
 func (p *replica) abort(r *request) {
 	if p.requests[r.key] == r {
 		p.sched.Abort(r.key)
-		delete(p.requests, r.key)
+		p.left(r, false)
+	}
+}
+
+// left is a request that the engine no longer has.
+func (p *replica) left(r *request, answered bool) {
+	delete(p.requests, r.key)
+	if t := p.s.config.Trace; t != nil {
+		t.Left(p.s.now, p.index, r.key, answered)
 	}
 }
 
 // step begins the next step, if there is anything to run.
 func (p *replica) step() {
-	if p.batch = p.sched.Schedule(p.s.now); p.batch == nil {
+	if p.state == down {
+		return // that was the last one of a replica that goes
+	}
+	p.batch = p.sched.Schedule(p.s.now)
+	p.life.turned(p.s.now, p.batch != nil)
+	if p.batch == nil {
 		return
 	}
-	p.s.agenda.plan(p.s.now+p.duration(p.batch), p)
+	took := p.duration(p.batch)
+	if t := p.s.config.Trace; t != nil {
+		t.Step(p.s.now, took, p.index, p.batch, p.stats())
+	}
+	p.s.agenda.plan(p.s.now+took, p)
 }
 
 // duration is how long a batch runs.
@@ -89,17 +112,19 @@ func (p *replica) duration(b *sched.Batch) time.Duration {
 			p.shape.Prefill = append(p.shape.Prefill, cost.Prefill{Tokens: float64(e.Tokens), Context: float64(e.Start), Final: e.Sample})
 		}
 	}
-	t := cost.StepTime(p.kind.Facts, p.kind.Device, p.kind.Constants, p.shape).Seconds
-	if p.kind.Slowdown > 0 {
-		t *= p.kind.Slowdown
-	}
-	return max(1, seconds(t))
+	terms := cost.StepTime(p.kind.Facts, p.kind.Device, p.kind.Constants, p.shape)
+	p.account.begin(p.s.now, terms, p.sched.Held())
+	return max(1, seconds(terms.Seconds*p.pace()))
 }
 
 // happen ends the step that runs, and begins the next one.
 func (p *replica) happen(s *sim) {
+	if p.state == down {
+		return // it died in the middle of the step
+	}
 	b := p.batch
 	s.result.Steps++
+	p.account.end(s.now, s.windowEnd())
 	number := p.steps.Add(s.now)
 	p.results = p.results[:0]
 	for i := range b.Entries {
@@ -116,12 +141,20 @@ func (p *replica) happen(s *sim) {
 			continue
 		}
 		p.results = append(p.results, sched.Result{ID: e.ID, Tokens: 1})
+		if p.kind.Role == prefill {
+			r.pinned = p.sched.Pin(e)
+			continue // the decode replica samples the token once more
+		}
 		r.took(p, number, s.now)
 	}
 	for _, f := range p.sched.Complete(b, p.results) {
 		r := p.requests[f.ID]
-		delete(p.requests, f.ID)
+		p.left(r, true)
 		p.counts.finished++
+		if p.kind.Role == prefill {
+			s.transfer(p, r)
+			continue
+		}
 		s.finished(r, f.Reason)
 	}
 	p.step()
@@ -132,6 +165,7 @@ func (r *request) took(p *replica, step int, now time.Duration) {
 	if r.produced == 0 {
 		r.first = now
 		r.chunks.Steps = &p.steps
+		p.s.front.answering(r)
 	}
 	r.produced++
 	r.last = now
