@@ -126,7 +126,7 @@ func TestClusterJSON(t *testing.T) {
 		"serving: { policy: priority, priorities: { a: 0 } }":                                                  `{"serving":{"policy":"priority","priorities":{"a":0}}}`,
 		"cluster: { replicas: 2, failures: ['crash:at=0s'] }":                                                  `{"cluster":{"failures":[{"at_s":0,"kind":"crash","replica":0}],"replicas":2}}`,
 		"cluster: { pools: [{ replicas: 2, parallel: { tensor: 2 } }] }":                                       `{"cluster":{"pools":[{"parallel":{"tensor":2},"replicas":2}]}}`,
-		"cluster: { gateway: { timeout: 2s, in_flight: 8, fallback: 'ttft=1s,tpot=10ms,when_saturated=on' } }": `{"cluster":{"gateway":{"fallback":{"tpot_s":0.01,"ttft_s":1,"when_saturated":true},"in_flight":8,"timeout_s":2}}}`,
+		"cluster: { gateway: { timeout: 2s, max_queue: 8, fallback: 'ttft=1s,tpot=10ms,when_saturated=on' } }": `{"cluster":{"gateway":{"fallback":{"tpot_s":0.01,"ttft_s":1,"when_saturated":true},"max_queue":8,"timeout_s":2}}}`,
 		"also: [{ tenant: x, arrival: { concurrency: 1 } }]":                                                   `{"also":[{"name":"custom","arrival":{"process":"closed","concurrency":1},"tenant":"x"}]}`,
 	} {
 		s, err := ParseScenario([]byte(text))
