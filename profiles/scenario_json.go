@@ -9,18 +9,20 @@ import (
 // the key, and nothing for what was not said.
 func (s Scenario) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
-		Model       string     `json:"model,omitempty"`
-		Accelerator string     `json:"accelerator,omitempty"`
-		Engine      string     `json:"engine,omitempty"`
-		Parallel    Parallel   `json:"parallel,omitzero"`
-		Workload    Workload   `json:"workload,omitzero"`
-		Also        []Workload `json:"also,omitempty"`
-		Serving     Serving    `json:"serving,omitzero"`
-		Cluster     Cluster    `json:"cluster,omitzero"`
-		SLO         []SLO      `json:"slo,omitempty"`
-		Price       *jsonPrice `json:"price,omitempty"`
-		Experiment  string     `json:"experiment,omitempty"`
-	}{s.Model, s.Accelerator, s.Engine, s.Parallel, s.Workload, s.Also, s.Serving, s.Cluster, s.SLO, newJSONPrice(s.Price), s.Experiment})
+		Model       string       `json:"model,omitempty"`
+		Accelerator string       `json:"accelerator,omitempty"`
+		Engine      string       `json:"engine,omitempty"`
+		Parallel    Parallel     `json:"parallel,omitzero"`
+		Workload    Workload     `json:"workload,omitzero"`
+		Also        []Workload   `json:"also,omitempty"`
+		Serving     Serving      `json:"serving,omitzero"`
+		Cluster     Cluster      `json:"cluster,omitzero"`
+		Length      Length       `json:"length,omitzero"`
+		Compare     []Comparison `json:"compare,omitempty"`
+		SLO         []SLO        `json:"slo,omitempty"`
+		Price       *jsonPrice   `json:"price,omitempty"`
+		Experiment  string       `json:"experiment,omitempty"`
+	}{s.Model, s.Accelerator, s.Engine, s.Parallel, s.Workload, s.Also, s.Serving, s.Cluster, s.Length, s.Compare, s.SLO, newJSONPrice(s.Price), s.Experiment})
 }
 
 type jsonPrice struct {

@@ -20,6 +20,8 @@ func (s Scenario) MarshalYAML() (any, error) {
 	}
 	out.nested("serving", sectionMapping(&s.Serving))
 	out.nested("cluster", sectionMapping(&s.Cluster))
+	out.nested("length", sectionMapping(&s.Length))
+	out.nested("compare", compareYAML(s.Compare))
 	switch len(s.SLO) {
 	case 0:
 	case 1:

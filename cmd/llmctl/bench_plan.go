@@ -122,8 +122,14 @@ func (b *bench) warnOfServing() {
 	if !b.scenario.Cluster.IsZero() {
 		parts = append(parts, "cluster")
 	}
+	if b.scenario.Length != (profiles.Length{}) {
+		parts = append(parts, "length")
+	}
+	if len(b.scenario.Compare) > 0 {
+		parts = append(parts, "compare")
+	}
 	if len(parts) > 0 {
-		b.warn("not_set_up", "bench measures the target as it is: %s of the scenario describe what llmctl simulate runs", strings.Join(parts, " and "))
+		b.warn("not_set_up", "bench measures the target as it is: %s of the scenario describe what llmctl simulate runs", strings.Join(parts, ", "))
 	}
 }
 

@@ -135,6 +135,7 @@ func (f *simulateFlags) resolve(cmd *cobra.Command, s *iostreams.IO) (*simulatio
 	sim.request.Sizing = f.request
 	for _, check := range []func() error{
 		func() error { return f.checkGiven(cmd, sc) },
+		func() error { f.takeLength(cmd, sc.Length); return nil },
 		f.checkNumbers,
 		func() error { return f.checkSeveral(cmd, &sc) },
 		func() error { return f.trace.check(cmd, sc.Workload) },
@@ -205,6 +206,20 @@ func (f *simulateFlags) checkNumbers() error {
 		return fmt.Errorf("--repeat %d: expected 1 to %d", f.repeat, maxRepeats)
 	}
 	return nil
+}
+
+// takeLength is the length that the scenario says, where no flag does.
+func (f *simulateFlags) takeLength(cmd *cobra.Command, file profiles.Length) {
+	given := cmd.Flags().Changed
+	if !given("duration") && !given("requests") {
+		f.length.Duration, f.length.Requests = file.Duration, file.Requests
+	}
+	if file.Warmup != 0 && !given("warmup") {
+		f.length.Warmup = max(0, file.Warmup)
+	}
+	if file.Drain != 0 && !given("drain") {
+		f.length.Drain = file.Drain
+	}
 }
 
 // maxRepeats bounds how often one thing is simulated.

@@ -198,7 +198,11 @@ func (f *simulateFlags) checkSeveral(cmd *cobra.Command, sc *profiles.Scenario) 
 	default:
 		return fmt.Errorf("--optimize: unknown choice %q, expected rate or cost%s", f.optimize, profiles.DidYouMean(f.optimize, []string{"rate", "cost"}))
 	}
-	if err := f.variants.parse(&f.curve); err != nil {
+	compared := sc.Compare
+	if f.optimize == "cost" || f.curve.find {
+		compared = nil // the flag decides what is simulated
+	}
+	if err := f.variants.parse(&f.curve, compared); err != nil {
 		return err
 	}
 	several := 0

@@ -30,7 +30,7 @@ type variantAxis struct {
 }
 
 func (f *variantFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&f.texts, "compare", nil, "simulate the same requests under each of these values of a setting, side by side: replicas=2,3,4 or router=round_robin,least_loaded or any other flag that the scenario knows; values with commas are separated by |; repeatable, for all combinations")
+	cmd.Flags().StringArrayVar(&f.texts, "compare", nil, "simulate the same requests under each of these values of a setting, side by side: replicas=2,3,4 or router=round_robin,least_loaded or any other flag that the scenario knows; values with commas are separated by |; repeatable, for all combinations; off simulates one scenario, whatever the file compares")
 }
 
 func (f *variantFlags) wanted() bool { return len(f.axes) > 0 }
@@ -38,8 +38,19 @@ func (f *variantFlags) wanted() bool { return len(f.axes) > 0 }
 // mostVariants bounds the combinations.
 const mostVariants = 256
 
-// parse reads --compare, and takes over a --sweep that is not of a load.
-func (f *variantFlags) parse(curve *curveFlags) error {
+// parse reads --compare, and takes over a --sweep that is not of a load. What the
+// file compares holds where there is neither flag.
+func (f *variantFlags) parse(curve *curveFlags, file []profiles.Comparison) error {
+	if slices.Equal(f.texts, []string{"off"}) {
+		f.texts, file = nil, nil
+	}
+	if len(f.texts) == 0 && curve.sweepText == "" {
+		for _, c := range file {
+			if err := f.addAxis(c.Setting, c.Values); err != nil {
+				return fmt.Errorf("compare: %w", err)
+			}
+		}
+	}
 	for _, text := range f.texts {
 		if err := f.axis("--compare", text, splitValues); err != nil {
 			return err
@@ -71,21 +82,28 @@ func (f *variantFlags) axis(flag, text string, split func(string) ([]string, err
 	if !ok || strings.TrimSpace(rest) == "" {
 		return fmt.Errorf("%s %q: expected a setting and its values, like replicas=2,3,4", flag, text)
 	}
-	st, err := variedSetting(strings.TrimSpace(name))
+	values, err := split(rest)
+	if err == nil {
+		err = f.addAxis(strings.TrimSpace(name), values)
+	}
 	if err != nil {
 		return fmt.Errorf("%s %q: %w", flag, text, err)
 	}
-	values, err := split(rest)
+	return nil
+}
+
+func (f *variantFlags) addAxis(name string, values []string) error {
+	st, err := variedSetting(name)
 	if err != nil {
-		return fmt.Errorf("%s %q: %w", flag, text, err)
+		return err
 	}
 	for i, v := range values {
 		if slices.Contains(values[:i], v) {
-			return fmt.Errorf("%s %q: the value %s is there twice", flag, text, v)
+			return fmt.Errorf("the value %s is there twice", v)
 		}
 	}
 	if len(values) < 2 {
-		return fmt.Errorf("%s %q: expected at least two values to compare", flag, text)
+		return errors.New("expected at least two values to compare")
 	}
 	f.axes = append(f.axes, variantAxis{st, values})
 	return nil
