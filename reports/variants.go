@@ -55,6 +55,7 @@ const (
 
 // variantRows are the metrics that variants are compared by.
 var variantRows = slices.Concat(repeatedRows, []repeatedRow{
+	{"icl max", "icl_max_s", func(r *Report) *float64 { return percentileOf(r.ICL, func(d *stats.Dist) float64 { return d.Max }) }, units.Seconds},
 	{"prefix hit rate", "prefix_hit_rate", func(r *Report) *float64 {
 		if r.PrefixCache == nil {
 			return nil
