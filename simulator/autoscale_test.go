@@ -132,13 +132,23 @@ func TestScaledPlaces(t *testing.T) {
 	k := steady("")
 	k.Sched.MaxNumSeqs = 2
 	wave := profiles.Arrival{Process: profiles.Sine, RatePerS: 4, AmplitudePerS: 4, Period: time.Minute}
+	seen := 0
 	_, result := run(t, Config{
 		Pools: []Pool{{Replicas: 1, Kind: k}}, Streams: []*workload.Stream{stream(t, wave, 10, 60)},
+		Watch: func(p Progress) Order { // whoever looks meets places that nobody is in
+			if seen++; p.Running > p.Open {
+				t.Errorf("%d of %d requests run", p.Running, p.Open)
+			}
+			return GoOn
+		},
 		Cluster: profiles.Cluster{Autoscale: profiles.Autoscale{
 			Metric: "queue_depth", Target: 2, Max: 5, Interval: 2 * time.Second, ScaleDown: 5 * time.Second,
 		}},
 		Duration: 10 * time.Minute,
 	})
+	if seen < 5 {
+		t.Errorf("looked %d times at the run", seen)
+	}
 	if n := len(result.Fleet); n < 20 {
 		t.Fatalf("%d changes of the fleet in ten waves", n)
 	}

@@ -33,7 +33,9 @@ func (s *sim) watch() {
 	}
 	running := 0
 	for _, p := range s.front.replicas {
-		running += p.sched.Stats().Running
+		if !p.life.left { // else it has no engine
+			running += p.sched.Stats().Running
+		}
 	}
 	switch s.config.Watch(Progress{
 		Now: s.now, Sent: s.ids, Open: s.open, Running: running, Steps: s.result.Steps,
