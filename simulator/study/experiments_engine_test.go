@@ -16,7 +16,8 @@ var engineExperiments = []experiment{
 	}},
 	{file: "chunk-budget", seeds: 3, holds: func(t *testing.T, r results) {
 		for _, step := range [][2]string{{"512", "2048"}, {"2048", "8192"}, {"8192", "16384"}} {
-			between(t, "icl p99 of "+step[1], r.median(t, step[1], iclP99), r.median(t, step[0], iclP99), 1.5, 4.5)
+			between(t, "icl max of "+step[1], r.median(t, step[1], iclMax), r.median(t, step[0], iclMax), 1.4, 5)
+			between(t, "icl p99 of "+step[1], r.median(t, step[1], iclP99), r.median(t, step[0], iclP99), 1.05, 4.5)
 		}
 		between(t, "ttft p50 of 2048", r.median(t, "2048", ttftP50), r.median(t, "512", ttftP50), 0, 0.5)
 	}},
@@ -35,4 +36,10 @@ var engineExperiments = []experiment{
 			}
 		},
 	},
+	{file: "speculative", holds: func(t *testing.T, r results) {
+		for concurrency, want := range map[string][2]float64{"1": {1.6, 2.2}, "16": {1.4, 1.9}, "64": {1, 1.4}, "256": {0.6, 1}} {
+			between(t, "output tokens/s with guesses at concurrency "+concurrency,
+				r.median(t, concurrency+" tokens=4,acceptance=0.7,draft_cost=0.1", outputRate), r.median(t, concurrency+" off", outputRate), want[0], want[1])
+		}
+	}},
 }
