@@ -12,9 +12,9 @@ import (
 	"github.com/llmctl/llmctl/reports/record"
 )
 
-// TestCrash: a replica that dies takes its requests with it, is not there for a
+// TestCrashAndReturn: a replica that dies takes its requests with it, is not there for a
 // while, and comes back with an empty cache.
-func TestCrash(t *testing.T) {
+func TestCrashAndReturn(t *testing.T) {
 	const down, back = 2 * time.Second, 3 * time.Second
 	records, result := run(t, Config{
 		Pools: []Pool{{Replicas: 1, Kind: steady("")}},

@@ -26,7 +26,7 @@ func scenario(change func(*profiles.Scenario)) Request {
 	if change != nil {
 		change(&sc)
 	}
-	r := Request{Seed: 1, Duration: 20 * time.Second, Drain: time.Minute}
+	r := Request{Length: Length{Duration: 20 * time.Second, Drain: time.Minute}}
 	r.Sizing = sizing.Request{Scenario: sc}
 	return r
 }
