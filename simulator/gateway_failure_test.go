@@ -69,6 +69,21 @@ func TestProbeIsAnsweredByTheFirstToken(t *testing.T) {
 	}
 }
 
+// While the breakers of all replicas are open, requests go to the fallback at once
+// and not by way of a replica that fails.
+func TestOpenBreakersLeadToTheFallback(t *testing.T) {
+	_, records := play(t, profiles.Cluster{
+		Replicas: 2,
+		Gateway:  profiles.Gateway{Fallback: profiles.Fallback{TTFT: 100 * ms}},
+		Failures: []profiles.Failure{{Kind: "outage", Target: "replicas"}},
+	}, nil, every(20*ms, 1000, ask{input: 100, output: 1}))
+	ends := tally(records)
+	// Ten failures open each breaker, and there is a probe every five seconds.
+	if tried := len(of(records, func(r *record.Record) bool { return r.Attempts > 1 })); ends["ok"] != 1000 || tried < 20 || tried > 40 {
+		t.Errorf("requests ended %v, %d by way of a replica; want all answered and 20 to 40", ends, tried)
+	}
+}
+
 // What a fallback answers has a price, and only in the window.
 func TestFallbackIsPaidFor(t *testing.T) {
 	result, records := play(t, profiles.Cluster{

@@ -12,7 +12,6 @@ import (
 
 const (
 	us     = time.Microsecond
-	ms     = time.Millisecond
 	second = time.Second
 )
 

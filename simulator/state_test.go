@@ -18,8 +18,8 @@ type bench struct {
 
 func newBench(t *testing.T, cluster profiles.Cluster) *bench {
 	t.Helper()
-	stream, err := workload.New(profiles.Workload{Arrival: profiles.Arrival{Process: profiles.TraceArrival}},
-		workload.Options{Recorded: []workload.Session{{Turns: []workload.Turn{{Input: 1, Output: 1}}}}})
+	one := profiles.Distribution{Kind: profiles.Fixed, Mean: 1}
+	stream, err := workload.New(profiles.Workload{Arrival: profiles.Arrival{Process: profiles.Poisson, RatePerS: 1}, Input: one, Output: one}, workload.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,6 +31,7 @@ func newBench(t *testing.T, cluster profiles.Cluster) *bench {
 	}
 	b.s.front = newFront(b.s)
 	b.s.sources = []*source{newSource(0, stream)}
+	b.s.sources[0].live = 1 // so that sending does not end
 	return b
 }
 
@@ -112,7 +113,7 @@ func TestDrainingReplicasTakeNoMore(t *testing.T) {
 	b.expect("that it had", b.ended[first.id], "ok")
 }
 
-func TestCrash(t *testing.T) {
+func TestCrashInTheFront(t *testing.T) {
 	tests := []struct {
 		name    string
 		gateway profiles.Gateway
