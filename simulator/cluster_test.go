@@ -16,6 +16,8 @@ import (
 )
 
 
+const ms = time.Millisecond
+
 // steady is a kind of which every step takes 10 ms, whatever is in it.
 func steady(role string) Kind {
 	return Kind{
