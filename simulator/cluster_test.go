@@ -15,8 +15,6 @@ import (
 	"github.com/llmctl/llmctl/sizing/cost"
 )
 
-const ms = time.Millisecond
-
 // steady is a kind of which every step takes 10 ms, whatever is in it.
 func steady(role string) Kind {
 	return Kind{

@@ -16,6 +16,6 @@
 //   - disaggregate.go: a request's way from a prefill to a decode replica
 //   - fleet.go, failure.go, autoscale.go: replicas that come, fail and go
 //   - account.go, meter.go: what the replicas did meanwhile
-//   - observe.go, watch.go: who sees a run, and may end it
+//   - observe.go, watch.go, tracefile.go: who sees a run and may end it, and a trace of it
 //   - request.go, emit.go: a request's life, and its record
 package simulator

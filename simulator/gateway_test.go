@@ -12,6 +12,7 @@ import (
 
 const (
 	us     = time.Microsecond
+	ms     = time.Millisecond
 	second = time.Second
 )
 

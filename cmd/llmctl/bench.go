@@ -130,6 +130,9 @@ func (f *benchFlags) resolve(cmd *cobra.Command, s *iostreams.IO) (*bench, error
 	if err != nil {
 		return nil, err
 	}
+	if n := len(sc.Also); n > 0 {
+		return nil, fmt.Errorf("the scenario has %d more workloads under also, and bench sends one: bench each on its own, or simulate them together with llmctl simulate", n)
+	}
 	for _, name := range []string{"save", "model", "endpoint"} {
 		if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
 			return nil, fmt.Errorf("--%s is empty; leave it out, or is a variable not set?", name)
@@ -167,6 +170,7 @@ func (f *benchFlags) resolve(cmd *cobra.Command, s *iostreams.IO) (*bench, error
 			return nil, err
 		}
 	}
+	b.warnOfServing()
 	return b, nil
 }
 

@@ -112,6 +112,21 @@ func (b *bench) completeWarmup(given bool) {
 	b.assume("warm-up", b.flags.warmup.String(), "--warmup")
 }
 
+// warnOfServing says that what a scenario has of its engines and its cluster sets up
+// nothing here.
+func (b *bench) warnOfServing() {
+	var parts []string
+	if !b.scenario.Serving.IsZero() {
+		parts = append(parts, "serving")
+	}
+	if !b.scenario.Cluster.IsZero() {
+		parts = append(parts, "cluster")
+	}
+	if len(parts) > 0 {
+		b.warn("not_set_up", "bench measures the target as it is: %s of the scenario describe what llmctl simulate runs", strings.Join(parts, " and "))
+	}
+}
+
 func (b *bench) assume(name, value, flag string) { b.defaults.assume(name, value, flag) }
 
 func (b *bench) completeWorkload(sc *profiles.Scenario, standard profiles.Workload) {

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -61,7 +62,7 @@ type simulateFlags struct {
 	length   study.Length
 	variants variantFlags
 
-	replicas, repeat      int
+	repeat                int
 	seed                  uint64
 	save, maxFailures, ui string
 	asserts               []string
@@ -72,14 +73,13 @@ type simulateFlags struct {
 
 // simulateGroups are the headings of the help.
 var simulateGroups = []flagGroup{
-	{"What is simulated", []string{"model", "accelerator", "gpu", "engine", "tp", "pp", "ep", "dp", "weight-dtype", "kv-dtype", "file", "replicas", "count"}},
+	{"What is simulated", []string{"model", "accelerator", "gpu", "engine", "tp", "pp", "ep", "dp", "file", "count", "accelerator-memory", "calibration"}},
 	{"Load and objective", []string{
 		"rps", "concurrency", "users", "concurrency-ramp", "arrival", "workload", "isl", "osl", "prefix", "turns", "think", "cancel", "trace", "trace-format", "trace-speed",
 		"trace-strict", "trace-start", "trace-duration", "slo", "experiment",
 	}},
-	{"Engine settings", []string{
-		"gpu-memory-utilization", "max-model-len", "max-num-seqs", "max-num-batched-tokens", "block-size", "kv-cache-memory", "accelerator-memory", "prefix-caching", "calibration",
-	}},
+	{"Engine settings", flagsOf(slices.Concat(engineSettings, schedulingSettings))},
+	{"Cluster", flagsOf(clusterSettings)},
 	{"Length and chance", []string{"duration", "requests", "warmup", "drain", "seed", "repeat", "no-abort", "max-time"}},
 	{"Several simulations", []string{"sweep", "find-goodput", "search-max", "search-tolerance", "search-repeats", "search-runs", "optimize", "compare"}},
 	{"Result", []string{"output", "save", "assert", "max-failures", "price", "ui", "quiet"}},
@@ -95,9 +95,6 @@ func (f *simulateFlags) add(cmd *cobra.Command) {
 	f.variants.add(cmd)
 	addEngineSettings(cmd, &f.request)
 	flags := cmd.Flags()
-	if flags.Lookup("replicas") == nil {
-		countVar(flags, &f.replicas, "replicas", "replicas of the model (default: as many as size plans for the load, or 1 in a closed loop)")
-	}
 	countVar(flags, &f.request.Count, "count", "accelerators at hand, which make as many replicas as fit")
 	flags.DurationVar(&f.length.Duration, "duration", 0, "virtual time that is measured (default: as long as 5000 requests take to come, at least 2m)")
 	countVar(flags, &f.length.Requests, "requests", "measure this many requests in place of a duration (default in a closed loop: 5000, or 20 for each in flight)")
@@ -138,7 +135,7 @@ func (f *simulateFlags) resolve(cmd *cobra.Command, s *iostreams.IO) (*simulatio
 	sim.request.Sizing = f.request
 	for _, check := range []func() error{
 		func() error { return f.checkGiven(cmd, sc) },
-		func() error { return f.checkNumbers(cmd) },
+		f.checkNumbers,
 		func() error { return f.checkSeveral(cmd, &sc) },
 		func() error { return f.trace.check(cmd, sc.Workload) },
 		func() error { return sim.complete(sc) },
@@ -195,10 +192,7 @@ func (f *simulateFlags) checkGiven(cmd *cobra.Command, sc profiles.Scenario) err
 
 func (f *simulateFlags) screenCheck() error { return screen{ui: f.ui, quiet: f.quiet}.check() }
 
-func (f *simulateFlags) checkNumbers(cmd *cobra.Command) error {
-	if err := checkNumbers(cmd, f.request); err != nil {
-		return err
-	}
+func (f *simulateFlags) checkNumbers() error {
 	for _, d := range []struct {
 		flag  string
 		value time.Duration
@@ -227,9 +221,6 @@ func (sim *simulation) complete(sc profiles.Scenario) error {
 		filled.trace(w)
 	} else {
 		filled.workload(w, standard.Workload)
-	}
-	if sim.flags.replicas > 0 {
-		sc.Cluster.Replicas = sim.flags.replicas
 	}
 	run := &sim.request.Run
 	var slos []profiles.SLO

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/llmctl/llmctl/profiles"
@@ -27,6 +28,9 @@ func (sim *simulation) runCheapest(ctx context.Context, c *course) error {
 	found, err := sim.plans(ctx, c, search)
 	if err != nil {
 		return err
+	}
+	if len(found.Options) > 0 && len(found.PerKind) == 0 {
+		return usagef("--optimize cost compares prices, and none is known of %s; give one with --price", strings.Join(found.Inputs.Accelerators, ", "))
 	}
 	o := &reports.Optimum{
 		Schema: reports.OptimumSchema, Trials: []reports.Trial{}, Environment: sim.request.Run.Environment, Warnings: []record.Warning{},

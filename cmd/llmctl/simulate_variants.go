@@ -107,11 +107,7 @@ func variedSetting(name string) (setting, error) {
 
 // variedSettings are those that a variant may change.
 func variedSettings() []setting {
-	all := slices.DeleteFunc(slices.Clone(settings), func(st setting) bool { return st.flag == "experiment" || strings.HasPrefix(st.flag, "trace") })
-	if !slices.ContainsFunc(all, func(st setting) bool { return st.flag == "replicas" }) {
-		all = append(all, setting{flag: "replicas", apply: func(sc *profiles.Scenario, v string) error { return parsePositive(v, &sc.Cluster.Replicas) }})
-	}
-	return all
+	return slices.DeleteFunc(slices.Clone(settings), func(st setting) bool { return st.flag == "experiment" || strings.HasPrefix(st.flag, "trace") })
 }
 
 func splitValues(text string) (values []string, err error) {
@@ -160,12 +156,15 @@ func (f *variantFlags) each(sc profiles.Scenario, do func(name string, sc profil
 	at := make([]int, len(f.axes))
 	for {
 		varied := sc
-		varied.SLO = slices.Clone(sc.SLO)
+		varied.SLO, varied.Cluster.Failures = slices.Clone(sc.SLO), slices.Clone(sc.Cluster.Failures)
 		var names []string
 		for i, a := range f.axes {
 			v := a.values[at[i]]
-			if a.setting.repeatable {
+			switch a.setting.flag { // those that add to what was said
+			case "slo":
 				varied.SLO = nil
+			case "failure":
+				varied.Cluster.Failures = nil
 			}
 			if err := a.setting.apply(&varied, v); err != nil {
 				return usagef("--compare: %s=%s: %w", a.setting.flag, v, err)

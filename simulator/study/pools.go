@@ -165,7 +165,7 @@ func (s *Study) resolveLink() {
 		return
 	}
 	for _, p := range s.pools {
-		if rate := sizing.NetworkRate(p.Kind.Device); link.BandwidthPerS == 0 || rate < link.BandwidthPerS {
+		if rate := p.Kind.Device.Network(); link.BandwidthPerS == 0 || rate < link.BandwidthPerS {
 			link.BandwidthPerS = rate
 		}
 	}
