@@ -196,7 +196,7 @@ func (w *watched) checkReplicas() {
 		if n := p.sched.Len(); n > p.load {
 			w.t.Fatalf("replica %d serves %d requests and has a load of %d", p.index, n, p.load)
 		}
-		if busy := p.sched.Running() > 0; busy && p.batch == nil {
+		if busy := p.sched.Running() > 0; busy && p.batch == nil && p.pipe == nil {
 			w.t.Fatalf("replica %d has requests that run, and no step", p.index)
 		}
 	}
@@ -260,7 +260,28 @@ func small(t *rapid.T, role string) Kind {
 		Slowdown: rapid.SampledFrom([]float64{0, 1.5}).Draw(t, "slowdown"),
 		Serving:  profiles.Serving{Priorities: map[string]int{"batch": 1}, CacheSalt: rapid.SampledFrom([]string{"none", "tenant"}).Draw(t, "salt")},
 	}
+	drawWay(t, &k)
 	return k
+}
+
+// drawWay has a kind serve in one of the ways that there are.
+func drawWay(t *rapid.T, k *Kind) {
+	switch rapid.IntRange(0, 7).Draw(t, "way") {
+	case 0:
+		k.Serving.Speculative = profiles.Speculative{Tokens: rapid.IntRange(1, 4).Draw(t, "drafts"), Acceptance: 0.6, DraftCost: 0.1}
+	case 1:
+		if k.Role == "" {
+			k.Serving.Batching = "static"
+		}
+	case 2:
+		k.Serving.KVLayout = "contiguous"
+		k.Sched.MaxModelLen = min(k.Sched.MaxModelLen, k.Blocks*k.BlockSize)
+	case 3:
+		k.KVBytesPerToken = 1e5
+		k.Serving.Offload = profiles.Offload{MemoryBytes: 5e7, BandwidthPerS: 1e9, LatencyPerBlock: time.Millisecond}
+	case 4:
+		k.Facts.Pipeline = 3
+	}
 }
 
 // drawConfig is a random cluster under a random load, in which anything may

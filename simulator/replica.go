@@ -56,7 +56,7 @@ func newReplica(s *sim, index int, p *Pool) *replica {
 // submit queues a request.
 func (p *replica) submit(r *request) {
 	p.nextKey++
-	r.key = p.nextKey
+	r.key, r.withheld = p.nextKey, 0 // an earlier try may have come to something
 	err := p.sched.Add(p.part(r, &sched.Request{
 		ID: r.key, Prompt: r.prompt, MaxTokens: r.output, Arrival: p.s.now,
 		Priority: p.kind.Serving.Priorities[r.session.Class], Hash: r.hash,
