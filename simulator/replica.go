@@ -21,11 +21,16 @@ type replica struct {
 
 	nextKey  sched.ID
 	requests map[sched.ID]*request
-	batch    *sched.Batch // that runs; nil while idle
 	steps    record.Steps
+	forgetAt int // number of steps at which the next look for some to forget is due
 
-	shape   cost.Batch // reused
-	results []sched.Result
+	// What runs, nil while idle: a batch, or of a plain kind a round (fast.go).
+	plain bool
+	batch *sched.Batch
+	round *sched.Round
+
+	cost    *cost.Evaluator
+	results []sched.Result // reused
 	counts  counts
 }
 
@@ -41,23 +46,25 @@ func newReplica(s *sim, index int, p *Pool) *replica {
 		s: s, index: index, pool: p, kind: k,
 		sched:    sched.New(k.Sched, kv.NewPool(k.Blocks+1, k.BlockSize)), // one is the null block
 		requests: map[sched.ID]*request{},
+		plain:    k.plain(),
+		cost:     cost.NewEvaluator(&k.Facts, k.Device, &k.Constants),
 	}
 }
 
 // submit queues a request.
 func (p *replica) submit(r *request) {
 	p.nextKey++
-	r.key = p.nextKey
+	r.key, r.since = p.nextKey, unsteady
 	err := p.sched.Add(&sched.Request{
 		ID: r.key, Prompt: r.prompt, MaxTokens: r.output, Arrival: p.s.now,
-		Priority: p.kind.Serving.Priorities[r.session.Class], Hash: r.hash,
+		Priority: p.kind.Serving.Priorities[r.session.Class], Hash: r.hash, Shared: p.shared(r),
 	})
 	if err != nil {
 		p.s.refused(r)
 		return
 	}
 	p.requests[r.key] = r
-	if p.batch == nil {
+	if p.batch == nil && p.round == nil {
 		p.step()
 	}
 }
@@ -65,6 +72,7 @@ func (p *replica) submit(r *request) {
 // abort ends a request early.
 func (p *replica) abort(r *request) {
 	if p.requests[r.key] == r {
+		r.catchUp(p, p.steps.Next())
 		p.sched.Abort(r.key)
 		delete(p.requests, r.key)
 	}
@@ -72,6 +80,10 @@ func (p *replica) abort(r *request) {
 
 // step begins the next step, if there is anything to run.
 func (p *replica) step() {
+	if p.plain {
+		p.runRounds()
+		return
+	}
 	if p.batch = p.sched.Schedule(p.s.now); p.batch == nil {
 		return
 	}
@@ -80,16 +92,25 @@ func (p *replica) step() {
 
 // duration is how long a batch runs.
 func (p *replica) duration(b *sched.Batch) time.Duration {
-	p.shape.Prefill, p.shape.Decode = p.shape.Prefill[:0], p.shape.Decode[:0]
+	p.cost.Reset()
 	for i := range b.Entries {
-		e := &b.Entries[i]
-		if e.Tokens == 1 && e.Sample {
-			p.shape.Decode = append(p.shape.Decode, cost.Decode{Sequences: 1, Context: float64(e.Start)})
-		} else {
-			p.shape.Prefill = append(p.shape.Prefill, cost.Prefill{Tokens: float64(e.Tokens), Context: float64(e.Start), Final: e.Sample})
-		}
+		p.addCost(&b.Entries[i])
 	}
-	t := cost.StepTime(p.kind.Facts, p.kind.Device, p.kind.Constants, p.shape).Seconds
+	return p.lasts()
+}
+
+// addCost adds an entry to the step whose cost is summed up.
+func (p *replica) addCost(e *sched.Entry) {
+	if e.Tokens == 1 && e.Sample {
+		p.cost.AddDecode(e.Start)
+	} else {
+		p.cost.AddPrefill(cost.Prefill{Tokens: float64(e.Tokens), Context: float64(e.Start), Final: e.Sample})
+	}
+}
+
+// lasts is how long the step lasts whose cost was summed up.
+func (p *replica) lasts() time.Duration {
+	t := p.cost.Step().Seconds
 	if p.kind.Slowdown > 0 {
 		t *= p.kind.Slowdown
 	}
@@ -98,6 +119,11 @@ func (p *replica) duration(b *sched.Batch) time.Duration {
 
 // happen ends the step that runs, and begins the next one.
 func (p *replica) happen(s *sim) {
+	if p.plain {
+		p.endRound()
+		p.runRounds()
+		return
+	}
 	b := p.batch
 	s.result.Steps++
 	number := p.steps.Add(s.now)
@@ -108,23 +134,32 @@ func (p *replica) happen(s *sim) {
 		if r == nil {
 			continue // it has left
 		}
-		if r.cached < 0 {
-			r.cached = e.Cached
-			p.counts.prompt += float64(r.prompt)
+		p.admitted(r, e)
+		if e.Sample {
+			p.results = append(p.results, sched.Result{ID: e.ID, Tokens: 1})
+			r.took(p, number, s.now)
 		}
-		if !e.Sample {
-			continue
-		}
-		p.results = append(p.results, sched.Result{ID: e.ID, Tokens: 1})
-		r.took(p, number, s.now)
 	}
 	for _, f := range p.sched.Complete(b, p.results) {
-		r := p.requests[f.ID]
-		delete(p.requests, f.ID)
-		p.counts.finished++
-		s.finished(r, f.Reason)
+		p.finish(p.requests[f.ID], f.Reason)
 	}
+	p.forget()
 	p.step()
+}
+
+// admitted notes what the cache saved a request, when its first step ends.
+func (p *replica) admitted(r *request, e *sched.Entry) {
+	if r.cached < 0 {
+		r.cached = e.Cached
+		p.counts.prompt += float64(r.prompt)
+	}
+}
+
+// finish is a request that has its answer.
+func (p *replica) finish(r *request, reason sched.FinishReason) {
+	delete(p.requests, r.key)
+	p.counts.finished++
+	p.s.finished(r, reason)
 }
 
 // took is a token that a request got in a step.
