@@ -6,17 +6,16 @@ import "time"
 // token, so that rounds of the scheduler (sched.Begin) say all of it.
 func (k *Kind) plain() bool {
 	v := &k.Serving
-	return (k.Role == "" || k.Role == "serve") && k.Facts.Pipeline <= 1 &&
-		(v.Batching == "" || v.Batching == "continuous") && (v.KVLayout == "" || v.KVLayout == "paged") &&
-		v.Speculative.Tokens == 0 && v.Offload.MemoryBytes == 0
+	return k.Role != prefill && k.Sched.Pipeline <= 1 && k.Facts.Pipeline <= 1 && v.Speculative.Tokens == 0 && v.Offload.MemoryBytes == 0
 }
 
 // runRounds begins the next round. As long as nothing else happens before it ends,
 // it is ended at once and the next one is begun: the same as if each end had come
 // from the agenda.
 func (p *replica) runRounds() {
-	for {
+	for p.state != down { // else that was the last one of a replica that goes
 		p.round = p.sched.Begin(p.s.now)
+		p.life.turned(p.s.now, p.round != nil)
 		if p.round == nil {
 			return
 		}
@@ -64,6 +63,7 @@ func (p *replica) roundDuration() time.Duration {
 func (p *replica) endRound() {
 	s := p.s
 	s.result.Steps++
+	p.account.end(s.now, s.windowEnd())
 	number := p.steps.Add(s.now)
 	for i := range p.round.Entries {
 		e := &p.round.Entries[i]

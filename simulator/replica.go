@@ -18,6 +18,8 @@ type replica struct {
 	kind  *Kind
 	sched *sched.Scheduler
 	load  int // requests that were sent to it and have not ended
+	state state
+	life  life
 
 	nextKey  sched.ID
 	requests map[sched.ID]*request
@@ -32,6 +34,7 @@ type replica struct {
 	cost    *cost.Evaluator
 	results []sched.Result // reused
 	counts  counts
+	account account
 }
 
 // counts are a replica's totals.
@@ -43,10 +46,10 @@ type counts struct {
 func newReplica(s *sim, index int, p *Pool) *replica {
 	k := &p.Kind
 	return &replica{
-		s: s, index: index, pool: p, kind: k,
+		s: s, index: index, pool: p, kind: k, account: newAccount(s.config.Warmup, s.now),
 		sched:    sched.New(k.Sched, kv.NewPool(k.Blocks+1, k.BlockSize)), // one is the null block
 		requests: map[sched.ID]*request{},
-		plain:    k.plain(),
+		plain:    s.config.Trace == nil && k.plain(),
 		cost:     cost.NewEvaluator(&k.Facts, k.Device, &k.Constants),
 	}
 }
@@ -55,39 +58,62 @@ func newReplica(s *sim, index int, p *Pool) *replica {
 func (p *replica) submit(r *request) {
 	p.nextKey++
 	r.key, r.since = p.nextKey, unsteady
-	err := p.sched.Add(&sched.Request{
+	err := p.sched.Add(p.part(r, &sched.Request{
 		ID: r.key, Prompt: r.prompt, MaxTokens: r.output, Arrival: p.s.now,
 		Priority: p.kind.Serving.Priorities[r.session.Class], Hash: r.hash, Shared: p.shared(r),
-	})
+	}))
 	if err != nil {
 		p.s.refused(r)
 		return
 	}
 	p.requests[r.key] = r
-	if p.batch == nil && p.round == nil {
+	if t := p.s.config.Trace; t != nil {
+		t.Queued(p.s.now, p.index, r.key, r.id)
+	}
+	if p.idle() {
 		p.step()
 	}
 }
+
+// idle reports whether no step runs.
+func (p *replica) idle() bool { return p.batch == nil && p.round == nil }
 
 // abort ends a request early.
 func (p *replica) abort(r *request) {
 	if p.requests[r.key] == r {
 		r.catchUp(p, p.steps.Next())
 		p.sched.Abort(r.key)
-		delete(p.requests, r.key)
+		p.left(r, false)
+	}
+}
+
+// left is a request that the engine no longer has.
+func (p *replica) left(r *request, answered bool) {
+	delete(p.requests, r.key)
+	if t := p.s.config.Trace; t != nil {
+		t.Left(p.s.now, p.index, r.key, answered)
 	}
 }
 
 // step begins the next step, if there is anything to run.
 func (p *replica) step() {
+	if p.state == down {
+		return // that was the last one of a replica that goes
+	}
 	if p.plain {
 		p.runRounds()
 		return
 	}
-	if p.batch = p.sched.Schedule(p.s.now); p.batch == nil {
+	p.batch = p.sched.Schedule(p.s.now)
+	p.life.turned(p.s.now, p.batch != nil)
+	if p.batch == nil {
 		return
 	}
-	p.s.agenda.plan(p.s.now+p.duration(p.batch), p)
+	took := p.duration(p.batch)
+	if t := p.s.config.Trace; t != nil {
+		t.Step(p.s.now, took, p.index, p.batch, p.stats())
+	}
+	p.s.agenda.plan(p.s.now+took, p)
 }
 
 // duration is how long a batch runs.
@@ -108,24 +134,26 @@ func (p *replica) addCost(e *sched.Entry) {
 	}
 }
 
-// lasts is how long the step lasts whose cost was summed up.
+// lasts is how long the step lasts whose cost was summed up, and begins now.
 func (p *replica) lasts() time.Duration {
-	t := p.cost.Step().Seconds
-	if p.kind.Slowdown > 0 {
-		t *= p.kind.Slowdown
-	}
-	return max(1, seconds(t))
+	terms := p.cost.Step()
+	p.account.begin(p.s.now, terms, p.sched.Held())
+	return max(1, seconds(terms.Seconds*p.pace()))
 }
 
 // happen ends the step that runs, and begins the next one.
 func (p *replica) happen(s *sim) {
+	if p.state == down {
+		return // it died in the middle of the step
+	}
 	if p.plain {
 		p.endRound()
-		p.runRounds()
+		p.step()
 		return
 	}
 	b := p.batch
 	s.result.Steps++
+	p.account.end(s.now, s.windowEnd())
 	number := p.steps.Add(s.now)
 	p.results = p.results[:0]
 	for i := range b.Entries {
@@ -135,10 +163,15 @@ func (p *replica) happen(s *sim) {
 			continue // it has left
 		}
 		p.admitted(r, e)
-		if e.Sample {
-			p.results = append(p.results, sched.Result{ID: e.ID, Tokens: 1})
-			r.took(p, number, s.now)
+		if !e.Sample {
+			continue
 		}
+		p.results = append(p.results, sched.Result{ID: e.ID, Tokens: 1})
+		if p.kind.Role == prefill {
+			r.pinned = p.sched.Pin(e)
+			continue // the decode replica samples the token once more
+		}
+		r.took(p, number, s.now)
 	}
 	for _, f := range p.sched.Complete(b, p.results) {
 		p.finish(p.requests[f.ID], f.Reason)
@@ -155,10 +188,14 @@ func (p *replica) admitted(r *request, e *sched.Entry) {
 	}
 }
 
-// finish is a request that has its answer.
+// finish is a request that its engine has done.
 func (p *replica) finish(r *request, reason sched.FinishReason) {
-	delete(p.requests, r.key)
+	p.left(r, true)
 	p.counts.finished++
+	if p.kind.Role == prefill {
+		p.s.transfer(p, r)
+		return
+	}
 	p.s.finished(r, reason)
 }
 

@@ -77,6 +77,7 @@ func (c *cohort) settle(r *sequence) {
 	r.tick = c.ticks
 	r.computed += n
 	r.length += n
+	r.extent = max(r.extent, r.computed)
 	r.known = r.length - int(c.ticks-c.ended)
 }
 

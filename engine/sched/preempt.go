@@ -33,7 +33,7 @@ func (s *Scheduler) preempt(b *Batch, v int) {
 	s.registerOwn(r)
 	s.pool.Release(r.table)
 	r.table = r.table[:0]
-	r.registered, r.computed = 0, 0
+	r.registered, r.computed, r.extent, r.drafts = 0, 0, 0, 0
 	r.preemptions++
 	s.stats.Preemptions++
 	b.Preempted = append(b.Preempted, r.req.ID)

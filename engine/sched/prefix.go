@@ -6,7 +6,7 @@ package sched
 // length is a multiple of the block size recomputes its whole last block.
 func (s *Scheduler) match(r *sequence) {
 	s.hits = s.hits[:0]
-	if s.readsCache(r) {
+	if len(r.table) == 0 && s.readsCache(r) { // else it has what it found
 		s.hits = s.pool.Match(s.hits, r.req.Hash, (r.length-1)/s.pool.BlockSize())
 	}
 }
@@ -23,8 +23,14 @@ func (s *Scheduler) writesCache(r *sequence) bool {
 // waits at the head of the queue is looked up in every step, which would count
 // it many times over.
 func (s *Scheduler) countHit(r *sequence, hit int) {
+	if !s.readsCache(r) {
+		return
+	}
+	if s.pool.Host() != nil {
+		s.stats.ExternalQueries += int64(r.length - hit)
+		s.stats.ExternalHits += int64(r.external)
+	}
 	switch {
-	case !s.readsCache(r):
 	case r.preemptions > 0:
 		s.stats.PreemptedPrefixQueries += int64(r.length)
 		s.stats.PreemptedPrefixHits += int64(hit)

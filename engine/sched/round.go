@@ -32,11 +32,14 @@ type Round struct {
 }
 
 // Begin composes the next round, the same as Schedule would. It returns nil when
-// there is nothing to run. Nothing may be in flight; it panics otherwise. The round
-// is valid until the next Begin.
+// there is nothing to run. Nothing may be in flight, and there may be no pipeline
+// and no host tier; it panics otherwise. The round is valid until the next Begin.
 func (s *Scheduler) Begin(now time.Duration) *Round {
-	if s.scheduled != s.completed {
+	switch {
+	case s.scheduled != s.completed:
 		panic("sched: Begin with a batch in flight")
+	case s.cfg.Pipeline > 1 || s.pool.Host() != nil:
+		panic("sched: Begin with a pipeline or a host tier")
 	}
 	n := &s.round
 	*n = Round{Joined: n.Joined[:0], Left: n.Left[:0]}
@@ -46,11 +49,11 @@ func (s *Scheduler) Begin(now time.Duration) *Round {
 	}
 	b := s.nextBatch(now)
 	c := &s.cohort
-	s.budget = s.cfg.MaxNumBatchedTokens - c.size
+	s.budget -= c.size
 	s.growAll(b)
 	s.registerAll(b)
 	before := len(s.running)
-	s.admitWaiting(b)
+	s.held = s.admitWaiting(b)
 	s.others = append(s.others, s.running[before:]...)
 	if c.size+len(b.Entries) == 0 {
 		return nil
@@ -67,7 +70,7 @@ func (s *Scheduler) Begin(now time.Duration) *Round {
 // Complete does.
 func (s *Scheduler) End(n *Round) []Finished {
 	b := n.batch
-	if s.scheduled == s.completed || n != &s.round || b != &s.batches[s.completed%2] {
+	if s.scheduled == s.completed || n != &s.round || b != s.batch(s.completed) {
 		panic("sched: End of a round that is not under way")
 	}
 	c := &s.cohort

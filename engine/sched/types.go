@@ -32,6 +32,10 @@ type Request struct {
 	// SkipCacheRead makes the request compute everything itself, as prompt
 	// log-probabilities need; it still fills the cache.
 	SkipCacheRead bool
+	// Loaded is how many tokens at the head of the prompt were computed elsewhere:
+	// their K and V will be in place when the request is admitted, and only the
+	// rest is computed, at least the last token. After a preemption they are lost.
+	Loaded int
 }
 
 // Entry is one request's part of a batch: tokens Start … Start+Tokens−1 of its
@@ -46,8 +50,11 @@ type Entry struct {
 	// Cached is how many prompt tokens the prefix cache saved, frozen at the
 	// request's first admission.
 	Cached int
+	// Drafts is how many of the tokens, the last ones, are proposals to verify.
+	Drafts int32
 	// Sample is true when the step reaches the end of the sequence, so that
-	// the executor must produce the next token.
+	// the executor must produce the next token, and one more for each draft in
+	// turn that it finds right.
 	Sample bool
 	// Admitted is true in the step in which the request (re)started.
 	Admitted bool
@@ -79,8 +86,13 @@ const (
 // Result is what the executor reports for one entry.
 type Result struct {
 	ID     ID
-	Tokens int          // tokens sampled: 1 for an entry with Sample, else 0
+	Tokens int          // tokens sampled: 1 to 1 + Drafts for an entry with Sample, else 0
 	Finish FinishReason // a stop decision; the scheduler adds Length by itself
+	// Drafts is how many tokens a proposer puts up for the request's next entry,
+	// which then verifies them. As many as fit into the budget and before the
+	// request's end are taken. They are dropped when the request is preempted, or
+	// when its next entry is already in flight.
+	Drafts int
 }
 
 // Finished is a request that ended in Complete. Its blocks are free.
@@ -96,7 +108,7 @@ type Finished struct {
 // Stats are gauges and counters, with the meaning that vLLM's metrics give them.
 type Stats struct {
 	Running int     // requests that hold blocks
-	Waiting int     // requests that hold none, preempted ones included
+	Waiting int     // requests that do not run, preempted ones included
 	Usage   float64 // share of KV blocks in use, 0 to 1
 
 	Preemptions int64
@@ -106,4 +118,11 @@ type Stats struct {
 	// again says nothing about sharing.
 	PrefixQueries, PrefixHits                   int64
 	PreemptedPrefixQueries, PreemptedPrefixHits int64
+	// ExternalQueries and ExternalHits count the tokens of admitted requests that
+	// were looked up in the host tier, because the pool did not hold them, and
+	// those that were loaded from there.
+	ExternalQueries, ExternalHits int64
+	// Drafts and AcceptedDrafts count tokens that were verified, and those found
+	// right.
+	Drafts, AcceptedDrafts int64
 }

@@ -80,7 +80,7 @@ func (s *Study) Run(ctx context.Context, seed uint64) (*reports.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	run.Server = result.Server
+	run.Server, run.Spent = result.Server, result.Spent
 	collector.SetRun(run)
 	return collector.Report(), nil
 }
