@@ -23,11 +23,16 @@ type replica struct {
 
 	nextKey  sched.ID
 	requests map[sched.ID]*request
-	batch    *sched.Batch // that runs; nil while idle
 	steps    record.Steps
+	forgetAt int // number of steps at which the next look for some to forget is due
 
-	shape   cost.Batch // reused
-	results []sched.Result
+	// What runs, nil while idle: a batch, or of a plain kind a round (fast.go).
+	plain bool
+	batch *sched.Batch
+	round *sched.Round
+
+	cost    *cost.Evaluator
+	results []sched.Result // reused
 	counts  counts
 	account account
 }
@@ -44,16 +49,18 @@ func newReplica(s *sim, index int, p *Pool) *replica {
 		s: s, index: index, pool: p, kind: k, account: newAccount(s.config.Warmup, s.now),
 		sched:    sched.New(k.Sched, kv.NewPool(k.Blocks+1, k.BlockSize)), // one is the null block
 		requests: map[sched.ID]*request{},
+		plain:    s.config.Trace == nil && k.plain(),
+		cost:     cost.NewEvaluator(&k.Facts, k.Device, &k.Constants),
 	}
 }
 
 // submit queues a request.
 func (p *replica) submit(r *request) {
 	p.nextKey++
-	r.key = p.nextKey
+	r.key, r.since = p.nextKey, unsteady
 	err := p.sched.Add(p.part(r, &sched.Request{
 		ID: r.key, Prompt: r.prompt, MaxTokens: r.output, Arrival: p.s.now,
-		Priority: p.kind.Serving.Priorities[r.session.Class], Hash: r.hash,
+		Priority: p.kind.Serving.Priorities[r.session.Class], Hash: r.hash, Shared: p.shared(r),
 	}))
 	if err != nil {
 		p.s.refused(r)
@@ -63,14 +70,18 @@ func (p *replica) submit(r *request) {
 	if t := p.s.config.Trace; t != nil {
 		t.Queued(p.s.now, p.index, r.key, r.id)
 	}
-	if p.batch == nil {
+	if p.idle() {
 		p.step()
 	}
 }
 
+// idle reports whether no step runs.
+func (p *replica) idle() bool { return p.batch == nil && p.round == nil }
+
 // abort ends a request early.
 func (p *replica) abort(r *request) {
 	if p.requests[r.key] == r {
+		r.catchUp(p, p.steps.Next())
 		p.sched.Abort(r.key)
 		p.left(r, false)
 	}
@@ -89,6 +100,10 @@ func (p *replica) step() {
 	if p.state == down {
 		return // that was the last one of a replica that goes
 	}
+	if p.plain {
+		p.runRounds()
+		return
+	}
 	p.batch = p.sched.Schedule(p.s.now)
 	p.life.turned(p.s.now, p.batch != nil)
 	if p.batch == nil {
@@ -103,16 +118,25 @@ func (p *replica) step() {
 
 // duration is how long a batch runs.
 func (p *replica) duration(b *sched.Batch) time.Duration {
-	p.shape.Prefill, p.shape.Decode = p.shape.Prefill[:0], p.shape.Decode[:0]
+	p.cost.Reset()
 	for i := range b.Entries {
-		e := &b.Entries[i]
-		if e.Tokens == 1 && e.Sample {
-			p.shape.Decode = append(p.shape.Decode, cost.Decode{Sequences: 1, Context: float64(e.Start)})
-		} else {
-			p.shape.Prefill = append(p.shape.Prefill, cost.Prefill{Tokens: float64(e.Tokens), Context: float64(e.Start), Final: e.Sample})
-		}
+		p.addCost(&b.Entries[i])
 	}
-	terms := cost.StepTime(p.kind.Facts, p.kind.Device, p.kind.Constants, p.shape)
+	return p.lasts()
+}
+
+// addCost adds an entry to the step whose cost is summed up.
+func (p *replica) addCost(e *sched.Entry) {
+	if e.Tokens == 1 && e.Sample {
+		p.cost.AddDecode(e.Start)
+	} else {
+		p.cost.AddPrefill(cost.Prefill{Tokens: float64(e.Tokens), Context: float64(e.Start), Final: e.Sample})
+	}
+}
+
+// lasts is how long the step lasts whose cost was summed up, and begins now.
+func (p *replica) lasts() time.Duration {
+	terms := p.cost.Step()
 	p.account.begin(p.s.now, terms, p.sched.Held())
 	return max(1, seconds(terms.Seconds*p.pace()))
 }
@@ -121,6 +145,11 @@ func (p *replica) duration(b *sched.Batch) time.Duration {
 func (p *replica) happen(s *sim) {
 	if p.state == down {
 		return // it died in the middle of the step
+	}
+	if p.plain {
+		p.endRound()
+		p.step()
+		return
 	}
 	b := p.batch
 	s.result.Steps++
@@ -133,10 +162,7 @@ func (p *replica) happen(s *sim) {
 		if r == nil {
 			continue // it has left
 		}
-		if r.cached < 0 {
-			r.cached = e.Cached
-			p.counts.prompt += float64(r.prompt)
-		}
+		p.admitted(r, e)
 		if !e.Sample {
 			continue
 		}
@@ -148,16 +174,29 @@ func (p *replica) happen(s *sim) {
 		r.took(p, number, s.now)
 	}
 	for _, f := range p.sched.Complete(b, p.results) {
-		r := p.requests[f.ID]
-		p.left(r, true)
-		p.counts.finished++
-		if p.kind.Role == prefill {
-			s.transfer(p, r)
-			continue
-		}
-		s.finished(r, f.Reason)
+		p.finish(p.requests[f.ID], f.Reason)
 	}
+	p.forget()
 	p.step()
+}
+
+// admitted notes what the cache saved a request, when its first step ends.
+func (p *replica) admitted(r *request, e *sched.Entry) {
+	if r.cached < 0 {
+		r.cached = e.Cached
+		p.counts.prompt += float64(r.prompt)
+	}
+}
+
+// finish is a request that its engine has done.
+func (p *replica) finish(r *request, reason sched.FinishReason) {
+	p.left(r, true)
+	p.counts.finished++
+	if p.kind.Role == prefill {
+		p.s.transfer(p, r)
+		return
+	}
+	p.s.finished(r, reason)
 }
 
 // took is a token that a request got in a step.

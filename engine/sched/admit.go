@@ -119,6 +119,8 @@ func (s *Scheduler) admit(b *Batch, r *sequence, place, n int) {
 	}
 	r.state = running
 	r.admitted = b.At
+	s.admitted++
+	r.ordinal = s.admitted
 	s.running = append(s.running, r)
 	s.schedule(b, r, n)
 	b.Entries[len(b.Entries)-1].Admitted = true

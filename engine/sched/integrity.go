@@ -14,6 +14,9 @@ func (s *Scheduler) CheckIntegrity() error {
 		return fmt.Errorf("%d requests run, at most %d may", len(s.running), s.cfg.MaxNumSeqs)
 	}
 	for _, r := range s.running {
+		if r.steady {
+			s.cohort.settle(r)
+		}
 		switch {
 		case r.state != running || s.byID[r.req.ID] != r:
 			return fmt.Errorf("request %d is in the running list, but does not run", r.req.ID)

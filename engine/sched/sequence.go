@@ -44,8 +44,11 @@ type sequence struct {
 	external    int // tokens that came from the host for the admission to come
 
 	arrived int64 // order of Add
+	ordinal int64 // order of admission
 	place   place // in the waiting queue
 	heapAt  int   // index in the waiting queue
+
+	membership
 }
 
 // newSequence takes a sequence from the spares, or makes one.

@@ -24,6 +24,11 @@ type Request struct {
 	// caller: equal hashes share blocks. nil keeps the request out of the
 	// prefix cache.
 	Hash func(i int) kv.Hash
+	// Shared is the number of leading blocks that others may ask for, later
+	// requests with the same beginning among them: 0 is all, below 0 none. The
+	// others are offered only when the request is preempted, because then it looks
+	// for its own blocks. Hits and blocks are the same as with 0, when nobody asks.
+	Shared int
 	// SkipCacheRead makes the request compute everything itself, as prompt
 	// log-probabilities need; it still fills the cache.
 	SkipCacheRead bool

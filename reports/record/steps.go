@@ -68,12 +68,15 @@ type StepChunks struct {
 type StepSpan struct{ From, To int }
 
 // Extend adds a step, which comes after all others.
-func (c *StepChunks) Extend(step int) {
-	if n := len(c.Spans); n > 0 && c.Spans[n-1].To == step {
-		c.Spans[n-1].To++
+func (c *StepChunks) Extend(step int) { c.ExtendTo(step, step+1) }
+
+// ExtendTo adds the steps from ≤ step < to, which come after all others.
+func (c *StepChunks) ExtendTo(from, to int) {
+	if n := len(c.Spans); n > 0 && c.Spans[n-1].To == from {
+		c.Spans[n-1].To = to
 		return
 	}
-	c.Spans = append(c.Spans, StepSpan{step, step + 1})
+	c.Spans = append(c.Spans, StepSpan{from, to})
 }
 
 // Len implements Chunks.
