@@ -84,7 +84,7 @@ func (h *Histogram) Quantile(q float64) (v float64, ok bool) {
 	if total <= 0 {
 		return 0, false
 	}
-	rank := q * total
+	rank := float64(q * total)
 	i, _ := slices.BinarySearch(h.Counts, rank)
 	for i < len(h.Counts) && h.Counts[i] == 0 { // q = 0 begins at the first bucket that holds something
 		i++
