@@ -142,13 +142,7 @@ func (p *page) asked(r *Report) {
 	if r.Asked != "" {
 		p.field("asked", r.Asked)
 	}
-	if len(r.Defaults) > 0 {
-		var filled []string
-		for _, d := range r.Defaults {
-			filled = append(filled, fmt.Sprintf("%s %s (%s)", d.Name, d.Value, d.Flag))
-		}
-		p.field("defaults", strings.Join(filled, ", "))
-	}
+	p.defaults(r.Defaults)
 	window := fmt.Sprintf("%s from %s to %s", units.Seconds(rounded(r.Window.EndS-r.Window.StartS)), units.Seconds(r.Window.StartS), units.Seconds(r.Window.EndS))
 	p.field("window", window)
 }
@@ -181,6 +175,18 @@ func (p *page) cluster(pools []record.Pool) {
 		p.field(label, text)
 		label = ""
 	}
+}
+
+// defaults says what nobody asked for and yet shaped the answer.
+func (p *page) defaults(all []record.Default) {
+	if len(all) == 0 {
+		return
+	}
+	var filled []string
+	for _, d := range all {
+		filled = append(filled, fmt.Sprintf("%s %s (%s)", d.Name, d.Value, d.Flag))
+	}
+	p.field("defaults", strings.Join(filled, ", "))
 }
 
 // steadyDiffers is the difference from which on the steady part of the window is

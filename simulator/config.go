@@ -29,6 +29,9 @@ type Config struct {
 	Requests int
 	Drain    time.Duration
 
+	// Watch, if any, is shown the run now and then and says how it goes on.
+	Watch func(Progress) Order
+
 	Trace Observer // nil: nobody watches
 }
 
@@ -82,7 +85,7 @@ func (c *Config) check() error {
 	if c.scaled() {
 		replicas = max(replicas, replicas-c.Pools[0].Replicas+c.Cluster.Autoscale.Max)
 	}
-	return cmp.Or(c.checkScaling(), c.checkFailures(replicas))
+	return cmp.Or(c.checkRoles(), c.checkScaling(), c.checkFailures(replicas))
 }
 
 // endless reports whether a stream never ends by itself.
@@ -106,4 +109,6 @@ type Result struct {
 	// replicas that start, drain or have crashed included; USDPerHour is the mean
 	// over it, of the replicas whose price is known.
 	ReplicaSeconds, AcceleratorSeconds, USDPerHour float64
+
+	Gateway GatewayCounts
 }

@@ -10,10 +10,13 @@
 //
 //   - config.go: what is simulated
 //   - run.go, events.go: the clock and the order of events
-//   - source.go: who sends when: sessions, closed loops, users
+//   - source.go, due.go, window.go: who sends when, and when that ends
 //   - front.go, state.go: between a sender and a replica, and which replicas serve
 //   - replica.go: one engine
+//   - disaggregate.go: a request's way from a prefill to a decode replica
+//   - fleet.go, failure.go, autoscale.go: replicas that come, fail and go
 //   - account.go, meter.go: what the replicas did meanwhile
 //   - observe.go, tracefile.go: who watches a run, and a trace of it
+//   - watch.go: who sees how far a run is, and may end it
 //   - request.go, emit.go: a request's life, and its record
 package simulator

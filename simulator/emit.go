@@ -1,6 +1,8 @@
 package simulator
 
 import (
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/llmctl/llmctl/loadgen/workload"
@@ -11,7 +13,7 @@ import (
 func (s *sim) write(r *request, outcome record.Outcome, failure record.Failure) {
 	rec := &s.record
 	*rec = record.Record{
-		ID: r.id, Tenant: r.session.Tenant, Class: r.session.Class, Session: r.session.Index, Turn: r.turn, Model: r.session.Model,
+		ID: r.id, Tenant: r.session.Tenant, Class: r.session.Class, Session: s.sessionNumber(r), Turn: r.turn, Model: r.session.Model,
 		Sent: record.At(r.sent), Wrote: record.At(r.sent),
 		AskedInput: record.Counted(r.prompt), AskedOutput: record.Counted(r.output),
 		Outcome: outcome, Failure: failure, Attempts: max(1, r.attempts),
@@ -19,7 +21,8 @@ func (s *sim) write(r *request, outcome record.Outcome, failure record.Failure) 
 	if group := r.session.Turns[0].Group; group != workload.NoGroup {
 		rec.PrefixGroup = record.Counted(group)
 	}
-	if r.replica != nil && s.front.several() {
+	provided := r.passage != nil && r.passage.provided != nil
+	if r.replica != nil && s.front.several() && !provided {
 		rec.Endpoint = record.Counted(r.replica.index)
 	}
 	if s.sources[r.stream].open {
@@ -32,6 +35,9 @@ func (s *sim) write(r *request, outcome record.Outcome, failure record.Failure) 
 		rec.Input = record.Counted(r.prompt)
 		rec.Cached = record.Counted(max(0, r.cached))
 		rec.TokensSource = record.FromUsage
+		if provided { // whose cache nobody knows
+			rec.Chunks, rec.Cached = r.passage.provided, record.Count(0)
+		}
 	}
 	switch outcome {
 	case record.OK:
@@ -40,9 +46,28 @@ func (s *sim) write(r *request, outcome record.Outcome, failure record.Failure) 
 		rec.ShortOutput = r.produced < r.output
 	case record.Cancelled, record.Cut, record.Failed:
 		rec.Closed = record.At(s.now)
+		rec.HTTPStatus = status(failure, r.produced > 0)
 	}
 	s.emit(rec)
 }
 
+// sessionNumber tells sessions apart in all streams together.
+func (s *sim) sessionNumber(r *request) int64 {
+	return r.session.Index*int64(len(s.sources)) + int64(r.stream)
+}
+
 // seconds is a time of the cost model in whole nanoseconds.
 func seconds(t float64) time.Duration { return time.Duration(float64(t*1e9) + 0.5) }
+
+// status is the status that came with an answer that was none, or broke off; 0
+// when none came.
+func status(failure record.Failure, begun bool) int {
+	if code, ok := strings.CutPrefix(string(failure), "http_"); ok {
+		n, _ := strconv.Atoi(code) // HTTPFailure wrote it
+		return n
+	}
+	if begun {
+		return 200
+	}
+	return 0
+}

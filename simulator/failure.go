@@ -44,7 +44,6 @@ func (c crash) happen(s *sim) {
 	drained := p.state == draining
 	s.tell(p, Crashes)
 	s.stop(p)
-	s.front.gone(p)
 	lost := p.requests
 	p.requests = nil
 	for _, key := range slices.Sorted(maps.Keys(lost)) {

@@ -204,6 +204,7 @@ func (r *request) took(p *replica, step int, now time.Duration) {
 	if r.produced == 0 {
 		r.first = now
 		r.chunks.Steps = &p.steps
+		p.s.front.answering(r)
 	}
 	r.produced++
 	r.last = now

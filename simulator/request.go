@@ -28,6 +28,7 @@ type request struct {
 	key      sched.ID // there
 	attempts int
 	arrives  time.Duration // when the present try comes to its replica
+	passage  *passage      // through the gateway; nil when there is none
 
 	pinned *sched.Pinned // its blocks at the prefill replica, while they are sent
 
