@@ -127,6 +127,9 @@ func (sc *scaler) measure(s *sim, all []*replica) (sum float64, serve int) {
 			sum += float64(ran) / float64(sc.Interval)
 		}
 	}
+	if sc.Metric == "queue_depth" && s.config.Pools[0].Kind.takes(entry) {
+		sum += float64(s.front.waiting()) // who waits in the gateway waits for a replica
+	}
 	return sum, serve
 }
 

@@ -68,11 +68,8 @@ func (c *Config) check() error {
 	}
 	replicas := 0
 	for _, p := range c.Pools {
-		if err := p.Kind.Sched.Validate(); err != nil {
+		if err := p.Kind.check(); err != nil {
 			return fmt.Errorf("pool %s: %w", p.Name, err)
-		}
-		if p.Kind.Blocks < 1 || p.Kind.BlockSize < 1 {
-			return fmt.Errorf("pool %s: a KV cache of %d blocks of %d tokens holds nothing", p.Name, p.Kind.Blocks, p.Kind.BlockSize)
 		}
 		replicas += p.Replicas
 	}
@@ -106,4 +103,6 @@ type Result struct {
 	// replicas that start, drain or have crashed included; USDPerHour is the mean
 	// over it, of the replicas whose price is known.
 	ReplicaSeconds, AcceleratorSeconds, USDPerHour float64
+
+	Gateway GatewayCounts
 }

@@ -43,7 +43,6 @@ func (c crash) happen(s *sim) {
 	}
 	drained := p.state == draining
 	s.stop(p)
-	s.front.gone(p)
 	lost := p.requests
 	p.requests = nil
 	for _, key := range slices.Sorted(maps.Keys(lost)) {

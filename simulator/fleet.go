@@ -129,6 +129,7 @@ func (s *sim) stop(p *replica) {
 	}
 	p.life.counters = p.stats()
 	p.state = down
+	s.front.gone(p)
 }
 
 // leave ends a replica that will not be needed any more.

@@ -7,14 +7,18 @@ import (
 	"github.com/llmctl/llmctl/reports/record"
 )
 
-// front is what stands between senders and replicas. What happens to replicas
-// comes to it by four calls: ready, gone, lost and choose.
+// front is what stands between senders and replicas: nothing but a choice of
+// replica, and a gateway if the cluster has one. What happens to replicas comes to
+// it by four calls: ready, gone, lost and choose.
 type front struct {
 	s        *sim
 	replicas []*replica // a replica's index is its place; none is ever taken out
 	turn     uint64
 	picks    []route.Endpoint // reused
 	picked   []*replica       // reused: whose facts picks are
+	affinity *affinity        // nil under another policy
+	gateway  *gateway         // nil: none
+	outages  outages
 }
 
 func newFront(s *sim) *front {
@@ -25,6 +29,11 @@ func newFront(s *sim) *front {
 			f.replicas = append(f.replicas, newReplica(s, len(f.replicas), p))
 		}
 	}
+	if s.config.Cluster.Router.Policy == prefixAffinity {
+		f.affinity = newAffinity(s.config.Cluster.Router, &f.replicas[0].pool.Kind)
+	}
+	f.gateway = newGateway(f)
+	f.planOutages()
 	return f
 }
 
@@ -36,19 +45,30 @@ func (f *front) several() bool { return len(f.replicas) > 1 || f.s.config.scaled
 const refusalTime = time.Millisecond
 
 // arrive is a request that was sent.
-func (f *front) arrive(r *request) { f.try(r) }
-
-// try sends a request to a replica.
-func (f *front) try(r *request) {
-	r.attempts++
+func (f *front) arrive(r *request) {
+	if f.gateway != nil {
+		f.gateway.admit(r)
+		return
+	}
 	p := f.choose(r, entry)
 	if p == nil {
+		r.attempts++
 		f.refuse(r, record.Connect)
 		return
 	}
+	f.try(r, p)
+}
+
+// try sends a request to a replica.
+func (f *front) try(r *request, p *replica) {
+	r.attempts++
+	r.key = 0
 	f.hold(r, p)
 	// Time outside of the engine comes before it: server and tokenizer.
 	r.arrives = f.s.now + seconds(p.kind.Constants.RequestS)
+	if f.outages.replicas > 0 {
+		r.arrives = f.s.now + refusalTime
+	}
 	f.s.agenda.plan(r.arrives, handOver{r})
 }
 
@@ -60,66 +80,68 @@ func (h handOver) happen(s *sim) {
 	switch {
 	case r.ended || !r.held || r.arrives != s.now || r.key != 0:
 		// The try that this belongs to was given up on the way.
-	case r.replica.state == down:
+	case r.replica.state == down || s.front.outages.replicas > 0:
 		s.front.lost(r)
 	default:
 		r.replica.submit(r)
 	}
 }
 
-// entry is the role of replicas that requests come to first: those that serve
-// alone, or those that prefill.
-const entry = ""
-
-// choose picks a replica that serves and has the role; nil when there is none.
-func (f *front) choose(_ *request, role string) *replica {
-	f.picks, f.picked = f.picks[:0], f.picked[:0]
-	for _, p := range f.replicas {
-		if p.state == serving && p.kind.takes(role) {
-			f.picks = append(f.picks, route.Endpoint{Load: int64(p.load)})
-			f.picked = append(f.picked, p)
-		}
-	}
-	f.turn++
-	if i := route.LeastLoaded(f.picks, f.turn); i >= 0 {
-		return f.picked[i]
-	}
-	return nil
-}
-
-// takes tells whether replicas of the kind have a role.
-func (k *Kind) takes(role string) bool {
-	if role == entry {
-		return k.Role != "decode"
-	}
-	return k.Role == role
-}
-
 // ready is a replica that has begun to serve.
-func (f *front) ready(*replica) {}
+func (f *front) ready(*replica) {
+	if f.gateway != nil {
+		f.gateway.pump()
+	}
+}
 
 // gone is a replica whose cache is lost. Its requests are told one by one, to
 // lost.
-func (f *front) gone(*replica) {}
-
-// lost is a request whose replica has died, or broken off, under it, and has
-// forgotten it.
-func (f *front) lost(r *request) {
-	f.release(r)
-	if r.produced > 0 {
-		f.s.over(r, record.Failed, record.Truncated)
-		return
+func (f *front) gone(p *replica) {
+	if f.affinity != nil {
+		f.affinity.index.Forget(p.index)
 	}
-	f.refuse(r, record.Connect)
+	if f.gateway != nil {
+		f.gateway.flush()
+	}
 }
 
-// refuse fails a request that has no answer.
+// lost is a request whose replica has died, or broken off, under it, and has
+// forgotten it. One that has begun to answer can not be answered by another.
+func (f *front) lost(r *request) {
+	switch {
+	case f.gateway != nil:
+		f.gateway.lost(r)
+	case r.produced > 0:
+		f.release(r)
+		f.s.over(r, record.Failed, record.Truncated)
+	default:
+		f.release(r)
+		f.refuse(r, record.Connect)
+	}
+}
+
+// answering is a request of which the first token is there.
+func (f *front) answering(r *request) {
+	if r.passage != nil {
+		r.passage.answered(f.s.now)
+	}
+}
+
+// refuse fails a request that gets no answer.
 func (f *front) refuse(r *request, failure record.Failure) {
-	f.s.agenda.plan(f.s.now+refusalTime, call(func(s *sim) {
-		if !r.ended {
-			s.over(r, record.Failed, failure)
-		}
-	}))
+	f.s.agenda.plan(f.s.now+refusalTime, refusal{r, failure})
+}
+
+// refusal is the end of a request that was refused, if its user is still there.
+type refusal struct {
+	r       *request
+	failure record.Failure
+}
+
+func (e refusal) happen(s *sim) {
+	if !e.r.ended {
+		s.over(e.r, record.Failed, e.failure)
+	}
 }
 
 // withdraw takes a request back that has not ended.
@@ -127,6 +149,9 @@ func (f *front) withdraw(r *request) {
 	if r.held {
 		r.replica.abort(r)
 		f.release(r)
+	}
+	if r.passage != nil {
+		f.gateway.withdraw(r)
 	}
 }
 
@@ -142,6 +167,9 @@ func (f *front) release(r *request) {
 		r.held = false
 		r.replica.load--
 		f.s.emptied(r.replica)
+		if f.gateway != nil {
+			f.gateway.pump()
+		}
 	}
 }
 

@@ -28,12 +28,14 @@ type request struct {
 	key      sched.ID // there
 	attempts int
 	arrives  time.Duration // when the present try comes to its replica
+	passage  *passage      // through the gateway; nil when there is none
 
 	pinned *sched.Pinned // its blocks at the prefill replica, while they are sent
 
 	cached   int // prompt tokens that the cache saved; −1 before it was admitted
 	since    int // step since which each gives it a token that is not yet counted; unsteady when none
 	produced int
+	withheld int // tokens that a static batch has not handed out yet
 	first    time.Duration
 	last     time.Duration
 	chunks   record.StepChunks

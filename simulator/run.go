@@ -40,16 +40,7 @@ func Run(ctx context.Context, c Config, onEnd func(record.Window), emit func(*re
 	if err := c.check(); err != nil {
 		return Result{}, err
 	}
-	s := &sim{config: c, emit: emit, onEnd: onEnd, ended: -1, flying: map[int64]*request{}}
-	s.front = newFront(s)
-	s.meter = newMeter(s)
-	s.noteFleet()
-	s.planFailures()
-	s.planScaling()
-	if end := s.planned(); end > 0 {
-		s.agenda.plan(end, call((*sim).endSending))
-	}
-	s.startSources()
+	s := newSim(c, onEnd, emit)
 	for n := 0; ; n++ {
 		if n&0xfff == 0 && ctx.Err() != nil {
 			return s.finish(), context.Cause(ctx)
@@ -69,11 +60,27 @@ func Run(ctx context.Context, c Config, onEnd func(record.Window), emit func(*re
 	return s.finish(), nil
 }
 
+// newSim is a run before its first event.
+func newSim(c Config, onEnd func(record.Window), emit func(*record.Record)) *sim {
+	s := &sim{config: c, emit: emit, onEnd: onEnd, ended: -1, flying: map[int64]*request{}}
+	s.front = newFront(s)
+	s.meter = newMeter(s)
+	s.noteFleet()
+	s.planFailures()
+	s.planScaling()
+	if end := s.planned(); end > 0 {
+		s.agenda.plan(end, call((*sim).endSending))
+	}
+	s.startSources()
+	return s
+}
+
 func (s *sim) finish() Result {
 	s.result.End = s.now
 	s.settleFleet()
 	s.result.Server = s.meter.samples
 	s.result.Spent = s.spent()
+	s.result.Gateway = s.front.gateway.result()
 	return s.result
 }
 
@@ -108,6 +115,9 @@ func (s *sim) over(r *request, outcome record.Outcome, failure record.Failure) {
 	r.ended = true
 	s.open--
 	delete(s.flying, r.id)
+	if r.passage != nil {
+		s.front.gateway.over(r, outcome)
+	}
 	s.write(r, outcome, failure)
 	s.sources[r.stream].answered(s, r, outcome == record.OK)
 }

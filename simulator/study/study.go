@@ -42,18 +42,9 @@ func (e *CannotServe) Error() string { return strings.Join(e.Reasons, "; ") }
 // New resolves a request. Its errors are bad input, or a *CannotServe.
 func New(r Request) (*Study, error) {
 	s := &Study{request: r}
-	served, err := sizing.Serve(r.Sizing)
-	if err != nil {
+	if err := s.resolve(); err != nil {
 		return nil, err
 	}
-	if len(served.Reasons) > 0 {
-		return nil, &CannotServe{served.Reasons}
-	}
-	n, err := s.replicas(served)
-	if err != nil {
-		return nil, err
-	}
-	s.add("", n, served)
 	return s, nil
 }
 
@@ -81,6 +72,7 @@ func (s *Study) Run(ctx context.Context, seed uint64) (*reports.Report, error) {
 		return nil, err
 	}
 	run.Server, run.Spent = result.Server, result.Spent
+	run.Cost.USDPerHour = result.USDPerHour
 	collector.SetRun(run)
 	return collector.Report(), nil
 }
