@@ -71,11 +71,8 @@ func (c *Config) check() error {
 	}
 	replicas := 0
 	for _, p := range c.Pools {
-		if err := p.Kind.Sched.Validate(); err != nil {
+		if err := p.Kind.check(); err != nil {
 			return fmt.Errorf("pool %s: %w", p.Name, err)
-		}
-		if p.Kind.Blocks < 1 || p.Kind.BlockSize < 1 {
-			return fmt.Errorf("pool %s: a KV cache of %d blocks of %d tokens holds nothing", p.Name, p.Kind.Blocks, p.Kind.BlockSize)
 		}
 		replicas += p.Replicas
 	}

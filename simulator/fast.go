@@ -1,12 +1,16 @@
 package simulator
 
-import "time"
+import (
+	"time"
+
+	"github.com/llmctl/llmctl/sizing/cost"
+)
 
 // plain reports whether every step of a kind gives each sequence that decodes one
 // token, so that rounds of the scheduler (sched.Begin) say all of it.
 func (k *Kind) plain() bool {
 	v := &k.Serving
-	return k.Role != prefill && k.Sched.Pipeline <= 1 && k.Facts.Pipeline <= 1 && v.Speculative.Tokens == 0 && v.Offload.MemoryBytes == 0
+	return k.Role != prefill && k.Facts.Pipeline <= 1 && v.Batching != "static" && v.Speculative.Tokens == 0 && v.Offload.MemoryBytes == 0
 }
 
 // runRounds begins the next round. As long as nothing else happens before it ends,
@@ -47,7 +51,12 @@ func (p *replica) roundDuration() time.Duration {
 	p.cost.Reset()
 	n := p.round
 	for i := range n.Entries {
-		p.addCost(&n.Entries[i])
+		e := &n.Entries[i]
+		if e.Tokens == 1 && e.Sample {
+			p.cost.AddDecode(e.Start)
+		} else {
+			p.cost.AddPrefill(cost.Prefill{Tokens: float64(e.Tokens), Context: float64(e.Start), Final: e.Sample})
+		}
 	}
 	if p.cost.Sums() {
 		p.cost.AddSum(n.Steady, n.Context)
@@ -56,7 +65,7 @@ func (p *replica) roundDuration() time.Duration {
 			p.cost.AddDecode(context)
 		}
 	}
-	return p.lasts()
+	return p.lasts(p.cost.Step(), 0)
 }
 
 // endRound ends the round that runs.
@@ -70,7 +79,7 @@ func (p *replica) endRound() {
 		if r := p.requests[e.ID]; r != nil { // else it has left
 			p.admitted(r, e)
 			if e.Sample {
-				r.took(p, number, s.now)
+				r.took(p, number, s.now, 1)
 			}
 		}
 	}

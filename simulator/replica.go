@@ -3,7 +3,6 @@ package simulator
 import (
 	"time"
 
-	"github.com/llmctl/llmctl/engine/kv"
 	"github.com/llmctl/llmctl/engine/sched"
 	"github.com/llmctl/llmctl/reports/record"
 	"github.com/llmctl/llmctl/sizing/cost"
@@ -30,11 +29,16 @@ type replica struct {
 	plain bool
 	batch *sched.Batch
 	round *sched.Round
+	pipe  *pipe         // nil without a pipeline
+	group group         // of static batching
+	link  time.Duration // when the link to the host is free
 
-	cost    *cost.Evaluator
-	results []sched.Result // reused
-	counts  counts
-	account account
+	cost     *cost.Evaluator // of rounds
+	shape    cost.Batch      // reused
+	drafting cost.Batch      // reused
+	results  []sched.Result
+	counts   counts
+	account  account
 }
 
 // counts are a replica's totals.
@@ -47,9 +51,11 @@ func newReplica(s *sim, index int, p *Pool) *replica {
 	k := &p.Kind
 	return &replica{
 		s: s, index: index, pool: p, kind: k, account: newAccount(s.config.Warmup, s.now),
-		sched:    sched.New(k.Sched, kv.NewPool(k.Blocks+1, k.BlockSize)), // one is the null block
-		requests: map[sched.ID]*request{},
+		sched:    k.engine(),
 		plain:    s.config.Trace == nil && k.plain(),
+		pipe:     k.newPipe(),
+		requests: map[sched.ID]*request{},
+		group:    group{on: k.Serving.Batching == "static"},
 		cost:     cost.NewEvaluator(&k.Facts, k.Device, &k.Constants),
 	}
 }
@@ -104,7 +110,12 @@ func (p *replica) step() {
 		p.runRounds()
 		return
 	}
+	if p.pipe != nil {
+		p.enter()
+		return
+	}
 	p.batch = p.sched.Schedule(p.s.now)
+	p.beginLoads()
 	p.life.turned(p.s.now, p.batch != nil)
 	if p.batch == nil {
 		return
@@ -118,25 +129,26 @@ func (p *replica) step() {
 
 // duration is how long a batch runs.
 func (p *replica) duration(b *sched.Batch) time.Duration {
-	p.cost.Reset()
+	p.shape.Prefill, p.shape.Decode, p.shape.Verify = p.shape.Prefill[:0], p.shape.Decode[:0], p.shape.Verify[:0]
 	for i := range b.Entries {
-		p.addCost(&b.Entries[i])
+		e := &b.Entries[i]
+		switch {
+		case e.Drafts > 0:
+			p.shape.Verify = append(p.shape.Verify, cost.Verify{Tokens: float64(e.Tokens), Context: float64(e.Start)})
+		case e.Tokens == 1 && e.Sample:
+			p.shape.Decode = append(p.shape.Decode, cost.Decode{Sequences: 1, Context: float64(e.Start)})
+		default:
+			p.shape.Prefill = append(p.shape.Prefill, cost.Prefill{Tokens: float64(e.Tokens), Context: float64(e.Start), Final: e.Sample})
+		}
 	}
-	return p.lasts()
+	p.pad(b)
+	return p.lasts(cost.StepTime(p.kind.Facts, p.kind.Device, p.kind.Constants, p.shape), p.draftTime(b))
 }
 
-// addCost adds an entry to the step whose cost is summed up.
-func (p *replica) addCost(e *sched.Entry) {
-	if e.Tokens == 1 && e.Sample {
-		p.cost.AddDecode(e.Start)
-	} else {
-		p.cost.AddPrefill(cost.Prefill{Tokens: float64(e.Tokens), Context: float64(e.Start), Final: e.Sample})
-	}
-}
-
-// lasts is how long the step lasts whose cost was summed up, and begins now.
-func (p *replica) lasts() time.Duration {
-	terms := p.cost.Step()
+// lasts is how long a step lasts that begins now: by the terms of its time, and
+// some seconds more.
+func (p *replica) lasts(terms cost.Step, more float64) time.Duration {
+	terms.Seconds += more
 	p.account.begin(p.s.now, terms, p.sched.Held())
 	return max(1, seconds(terms.Seconds*p.pace()))
 }
@@ -166,15 +178,27 @@ func (p *replica) happen(s *sim) {
 		if !e.Sample {
 			continue
 		}
-		p.results = append(p.results, sched.Result{ID: e.ID, Tokens: 1})
+		result := p.outcome(r, e)
+		p.results = append(p.results, result)
 		if p.kind.Role == prefill {
 			r.pinned = p.sched.Pin(e)
 			continue // the decode replica samples the token once more
 		}
-		r.took(p, number, s.now)
+		if p.group.on {
+			r.withheld += result.Tokens
+			continue
+		}
+		r.took(p, number, s.now, result.Tokens)
 	}
 	for _, f := range p.sched.Complete(b, p.results) {
+		if p.group.on {
+			p.group.over = append(p.group.over, f)
+			continue
+		}
 		p.finish(p.requests[f.ID], f.Reason)
+	}
+	if p.group.on {
+		p.handOut(number)
 	}
 	p.forget()
 	p.step()
@@ -199,15 +223,15 @@ func (p *replica) finish(r *request, reason sched.FinishReason) {
 	p.s.finished(r, reason)
 }
 
-// took is a token that a request got in a step.
-func (r *request) took(p *replica, step int, now time.Duration) {
+// took is what a request got in a step.
+func (r *request) took(p *replica, step int, now time.Duration, tokens int) {
 	if r.produced == 0 {
 		r.first = now
 		r.chunks.Steps = &p.steps
 		p.s.front.answering(r)
 	}
-	r.produced++
+	r.produced += tokens
 	r.last = now
-	r.chunks.Extend(step)
-	p.counts.generated++
+	r.chunks.Add(step, tokens)
+	p.counts.generated += float64(tokens)
 }

@@ -35,8 +35,12 @@ func (c *cohort) bucket(tick int64) *[]*sequence {
 	return &c.buckets[int(tick%int64(len(c.buckets)))]
 }
 
-// ready reports whether a running sequence is in steady decode.
-func (r *sequence) ready() bool { return r.length == r.computed+1 && r.known == r.length }
+// ready reports whether a running sequence is in steady decode. Drafts that were
+// wrong leave room behind, with which blocks are not needed in their turn. A prompt
+// of which one token is left only looks like it: drivers want to see a first token.
+func (r *sequence) ready() bool {
+	return r.length == r.computed+1 && r.known == r.length && r.known > r.req.Prompt && r.extent == r.computed && r.drafts == 0
+}
 
 // join takes a sequence in between two rounds.
 func (c *cohort) join(r *sequence) {
@@ -76,8 +80,8 @@ func (c *cohort) settle(r *sequence) {
 	n := int(c.ticks - r.tick)
 	r.tick = c.ticks
 	r.computed += n
+	r.extent = r.computed
 	r.length += n
-	r.extent = max(r.extent, r.computed)
 	r.known = r.length - int(c.ticks-c.ended)
 }
 

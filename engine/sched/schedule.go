@@ -142,7 +142,7 @@ func (s *Scheduler) advance(b *Batch) {
 		if e.Sample {
 			r.length++
 		}
-		r.verifying = int(e.Drafts)
+		r.verifying = e.Drafts
 		r.inFlight++
 	}
 	s.scheduled++

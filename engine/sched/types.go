@@ -44,8 +44,8 @@ type Entry struct {
 	ID     ID
 	Start  int
 	Tokens int
-	// Blocks is the block table that covers tokens 0 … Start+Tokens−1. It is
-	// owned by the scheduler and valid until Complete of this batch.
+	// Blocks is the block table that covers tokens 0 … Start+Tokens−1, and those
+	// behind them that wrong drafts have left. It is owned by the scheduler and valid until Complete of this batch.
 	Blocks []kv.Block
 	// Cached is how many prompt tokens the prefix cache saved, frozen at the
 	// request's first admission.

@@ -11,6 +11,7 @@ import (
 type Batch struct {
 	Prefill []Prefill
 	Decode  []Decode
+	Verify  []Verify
 }
 
 // Prefill is a chunk of a prompt: Tokens new ones after Context that are
@@ -134,6 +135,9 @@ func StepTime(f Facts, a *profiles.Accelerator, c Constants, b Batch) Step {
 	}
 	for _, d := range b.Decode {
 		e.add(d)
+	}
+	for _, v := range b.Verify {
+		e.w.addVerify(&f, v)
 	}
 	return e.Step()
 }
