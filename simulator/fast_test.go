@@ -23,7 +23,7 @@ type blind struct{}
 func (blind) Queued(time.Duration, int, sched.ID, int64)                        {}
 func (blind) Step(time.Duration, time.Duration, int, *sched.Batch, sched.Stats) {}
 func (blind) Left(time.Duration, int, sched.ID, bool)                           {}
-func (blind) Happened(time.Duration, int, simulator.Change)                               {}
+func (blind) Happened(time.Duration, int, simulator.Change)                     {}
 
 // outcome is a record with its output events written out.
 type outcome struct {
