@@ -18,6 +18,7 @@
 //   - disaggregate.go: a request's way from a prefill to a decode replica
 //   - fleet.go, failure.go, autoscale.go: replicas that come, fail and go
 //   - account.go, meter.go: what the replicas did meanwhile
-//   - observe.go, watch.go, tracefile.go: who sees a run and may end it, and a trace of it
+//   - observe.go, tracefile.go: who watches a run, and a trace of it
+//   - watch.go: who sees how far a run is, and may end it
 //   - request.go, emit.go: a request's life, and its record
 package simulator

@@ -47,7 +47,7 @@ func newSolo(t testing.TB, k Kind) *solo {
 		t.Fatal(err)
 	}
 	o := &solo{}
-	c := Config{Pools: []Pool{{Replicas: 1, Kind: k}}, Streams: []*workload.Stream{stream}, Duration: time.Hour, Drain: time.Hour, Seed: 3}
+	c := Config{Pools: []Pool{{Replicas: 1, Kind: k}}, Streams: []*workload.Stream{stream}, Duration: time.Hour, Drain: time.Hour, Seed: 3, Trace: stepwise{}}
 	o.sim = newSim(c, func(record.Window) {}, func(r *record.Record) {
 		kept := *r
 		if chunks, ok := r.Chunks.(*record.StepChunks); ok {

@@ -171,7 +171,7 @@ func TestLongRun(t *testing.T) {
 func TestGone(t *testing.T) {
 	s := newSim(Config{
 		Pools:   []Pool{{Replicas: 1, Kind: steady("")}},
-		Streams: []*workload.Stream{stream(t, constant(100), 100, 50)}, Duration: time.Second,
+		Streams: []*workload.Stream{stream(t, constant(100), 100, 50)}, Duration: time.Second, Trace: stepwise{},
 		Cluster: profiles.Cluster{Failures: []profiles.Failure{{Kind: "crash", At: 200 * ms}}},
 	}, func(record.Window) {}, func(*record.Record) {})
 	var before int64

@@ -66,6 +66,7 @@ func newWatched(t *rapid.T, c Config) *watched {
 		}
 		c.Streams[i] = stream
 	}
+	c.Trace = stepwise{}
 	w.s = newSim(c, func(record.Window) {}, w.add)
 	return w
 }

@@ -22,15 +22,20 @@ type replica struct {
 
 	nextKey  sched.ID
 	requests map[sched.ID]*request
-	batch    *sched.Batch // that runs; nil while idle
 	steps    record.Steps
+	forgetAt int // number of steps at which the next look for some to forget is due
 
+	// What runs, nil while idle: a batch, or of a plain kind a round (fast.go).
+	plain bool
+	batch *sched.Batch
+	round *sched.Round
 	pipe  *pipe         // nil without a pipeline
 	group group         // of static batching
 	link  time.Duration // when the link to the host is free
 
-	shape    cost.Batch // reused
-	drafting cost.Batch // reused
+	cost     *cost.Evaluator // of rounds
+	shape    cost.Batch      // reused
+	drafting cost.Batch      // reused
 	results  []sched.Result
 	counts   counts
 	account  account
@@ -47,19 +52,22 @@ func newReplica(s *sim, index int, p *Pool) *replica {
 	return &replica{
 		s: s, index: index, pool: p, kind: k, account: newAccount(s.config.Warmup, s.now),
 		sched:    k.engine(),
+		plain:    s.config.Trace == nil && k.plain(),
 		pipe:     k.newPipe(),
 		requests: map[sched.ID]*request{},
 		group:    group{on: k.Serving.Batching == "static"},
+		cost:     cost.NewEvaluator(&k.Facts, k.Device, &k.Constants),
 	}
 }
 
 // submit queues a request.
 func (p *replica) submit(r *request) {
 	p.nextKey++
-	r.key, r.withheld = p.nextKey, 0 // an earlier try may have come to something
+	r.key, r.since = p.nextKey, unsteady
+	r.withheld = 0 // an earlier try may have come to something
 	err := p.sched.Add(p.part(r, &sched.Request{
 		ID: r.key, Prompt: r.prompt, MaxTokens: r.output, Arrival: p.s.now,
-		Priority: p.kind.Serving.Priorities[r.session.Class], Hash: r.hash,
+		Priority: p.kind.Serving.Priorities[r.session.Class], Hash: r.hash, Shared: p.shared(r),
 	}))
 	if err != nil {
 		p.s.refused(r)
@@ -69,14 +77,18 @@ func (p *replica) submit(r *request) {
 	if t := p.s.config.Trace; t != nil {
 		t.Queued(p.s.now, p.index, r.key, r.id)
 	}
-	if p.batch == nil {
+	if p.idle() {
 		p.step()
 	}
 }
 
+// idle reports whether no step runs.
+func (p *replica) idle() bool { return p.batch == nil && p.round == nil }
+
 // abort ends a request early.
 func (p *replica) abort(r *request) {
 	if p.requests[r.key] == r {
+		r.catchUp(p, p.steps.Next())
 		p.sched.Abort(r.key)
 		p.left(r, false)
 	}
@@ -94,6 +106,10 @@ func (p *replica) left(r *request, answered bool) {
 func (p *replica) step() {
 	if p.state == down {
 		return // that was the last one of a replica that goes
+	}
+	if p.plain {
+		p.runRounds()
+		return
 	}
 	if p.pipe != nil {
 		p.enter()
@@ -127,8 +143,13 @@ func (p *replica) duration(b *sched.Batch) time.Duration {
 		}
 	}
 	p.pad(b)
-	terms := cost.StepTime(p.kind.Facts, p.kind.Device, p.kind.Constants, p.shape)
-	terms.Seconds += p.draftTime(b)
+	return p.lasts(cost.StepTime(p.kind.Facts, p.kind.Device, p.kind.Constants, p.shape), p.draftTime(b))
+}
+
+// lasts is how long a step lasts that begins now: by the terms of its time, and
+// some seconds more.
+func (p *replica) lasts(terms cost.Step, more float64) time.Duration {
+	terms.Seconds += more
 	p.account.begin(p.s.now, terms, p.sched.Held())
 	return max(1, seconds(terms.Seconds*p.pace()))
 }
@@ -137,6 +158,11 @@ func (p *replica) duration(b *sched.Batch) time.Duration {
 func (p *replica) happen(s *sim) {
 	if p.state == down {
 		return // it died in the middle of the step
+	}
+	if p.plain {
+		p.endRound()
+		p.step()
+		return
 	}
 	b := p.batch
 	s.result.Steps++
@@ -149,10 +175,7 @@ func (p *replica) happen(s *sim) {
 		if r == nil {
 			continue // it has left
 		}
-		if r.cached < 0 {
-			r.cached = e.Cached
-			p.counts.prompt += float64(r.prompt)
-		}
+		p.admitted(r, e)
 		if !e.Sample {
 			continue
 		}
@@ -173,19 +196,32 @@ func (p *replica) happen(s *sim) {
 			p.group.over = append(p.group.over, f)
 			continue
 		}
-		r := p.requests[f.ID]
-		p.left(r, true)
-		p.counts.finished++
-		if p.kind.Role == prefill {
-			s.transfer(p, r)
-			continue
-		}
-		s.finished(r, f.Reason)
+		p.finish(p.requests[f.ID], f.Reason)
 	}
 	if p.group.on {
 		p.handOut(number)
 	}
+	p.forget()
 	p.step()
+}
+
+// admitted notes what the cache saved a request, when its first step ends.
+func (p *replica) admitted(r *request, e *sched.Entry) {
+	if r.cached < 0 {
+		r.cached = e.Cached
+		p.counts.prompt += float64(r.prompt)
+	}
+}
+
+// finish is a request that its engine has done.
+func (p *replica) finish(r *request, reason sched.FinishReason) {
+	p.left(r, true)
+	p.counts.finished++
+	if p.kind.Role == prefill {
+		p.s.transfer(p, r)
+		return
+	}
+	p.s.finished(r, reason)
 }
 
 // took is what a request got in a step.

@@ -33,6 +33,7 @@ type request struct {
 	pinned *sched.Pinned // its blocks at the prefill replica, while they are sent
 
 	cached   int // prompt tokens that the cache saved; −1 before it was admitted
+	since    int // step since which each gives it a token that is not yet counted; unsteady when none
 	produced int
 	withheld int // tokens that a static batch has not handed out yet
 	first    time.Duration

@@ -17,6 +17,7 @@ type sim struct {
 	front   *front
 	meter   *meter
 	fleet   fleet
+	waits   waits
 	emit    func(*record.Record)
 	record  record.Record // reused
 

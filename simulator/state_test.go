@@ -25,7 +25,7 @@ func newBench(t *testing.T, cluster profiles.Cluster) *bench {
 	}
 	b := &bench{t: t, ended: map[int64]string{}}
 	b.s = &sim{
-		config: Config{Pools: []Pool{{Replicas: cluster.Replicas, Kind: toy()}}, Cluster: cluster},
+		config: Config{Pools: []Pool{{Replicas: cluster.Replicas, Kind: toy()}}, Cluster: cluster, Trace: stepwise{}},
 		ended:  -1, flying: map[int64]*request{}, meter: &meter{},
 		emit: func(r *record.Record) { b.ended[r.ID] = ending(r) },
 	}

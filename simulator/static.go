@@ -44,7 +44,7 @@ func (p *replica) handOut(step int) {
 		if r == nil {
 			continue // it has left
 		}
-		delete(p.requests, f.ID)
+		p.left(r, true)
 		r.took(p, step, p.s.now, r.withheld)
 		p.counts.finished++
 		p.s.finished(r, f.Reason)

@@ -137,6 +137,7 @@ func (s *Study) Facts(seed uint64) (record.Run, error) {
 	if run.Cost.USDPerHour == 0 {
 		run.Cost.Source = ""
 	}
+	run.Target.Cluster = s.simulated()
 	switch a := sc.Workload.Arrival; a.Process {
 	case profiles.Constant, profiles.Poisson, profiles.Gamma:
 		if len(sc.Also) == 0 {
@@ -148,7 +149,6 @@ func (s *Study) Facts(seed uint64) (record.Run, error) {
 	run.Setup = fmt.Sprintf("seed %d, length %s, warm-up %s, drain %s", seed, l.Words(), l.Warmup, l.Drain)
 	run.Asked = s.asked() + "; " + s.cluster()
 	run.Window = record.Window{Start: l.Warmup, End: endOpen}
-	run.Target.Cluster = s.poolFacts()
 	return run, nil
 }
 

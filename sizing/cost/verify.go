@@ -15,6 +15,6 @@ func (w *work) addVerify(f *Facts, v Verify) {
 	w.addCache(f, Prefill{Tokens: v.Tokens, Context: v.Context})
 	for i := range f.KV {
 		k := &f.KV[i]
-		w.attend(k, 2*k.DecodeWidth*v.Tokens*k.read(v.Context+(v.Tokens-1)/2))
+		w.attend(k, float64(2*k.DecodeWidth*v.Tokens*k.read(v.Context+float64((v.Tokens-1)/2))))
 	}
 }
