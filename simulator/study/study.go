@@ -90,7 +90,7 @@ func (s *Study) facts(seed uint64) (record.Run, error) {
 	run.SharedPrefix = sc.Workload.Prefix.Groups > 0
 	run.Client.CPUFraction = -1
 	for i, p := range s.pools {
-		run.Cost.USDPerHour += float64(p.Replicas) * p.Kind.USDPerHour
+		run.Cost.USDPerHour += float64(float64(p.Replicas) * p.Kind.USDPerHour)
 		run.Cost.Source = s.served[i].Inputs.PriceSource
 	}
 	if sc.Workload.Arrival.Process.Takes("rate") {
