@@ -97,5 +97,5 @@ func (h *Histogram) Quantile(q float64) (v float64, ok bool) {
 		low, below = h.Bounds[i-1], h.Counts[i-1]
 	}
 	low = min(low, h.Bounds[i])
-	return low + float64((h.Bounds[i]-low)*(rank-below))/(h.Counts[i]-below), true
+	return low + float64((h.Bounds[i]-low)*(rank-below)/(h.Counts[i]-below)), true
 }
