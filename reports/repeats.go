@@ -32,12 +32,15 @@ type Repeated struct {
 	Spread *float64 `json:"spread,omitempty"`
 }
 
-// repeatedRows are the metrics that are looked at over repeats.
-var repeatedRows = []struct {
+// repeatedRow is a metric that is looked at over several runs.
+type repeatedRow struct {
 	name, key string
 	value     func(*Report) *float64
 	text      func(float64) string
-}{
+}
+
+// repeatedRows are the metrics that are looked at over repeats.
+var repeatedRows = []repeatedRow{
 	{"ttft p50", "ttft_p50_s", func(r *Report) *float64 { return percentileOf(r.TTFT, p50) }, units.Seconds},
 	{"ttft p99", "ttft_p99_s", func(r *Report) *float64 { return percentileOf(r.TTFT, p99) }, units.Seconds},
 	{"tpot p50", "tpot_p50_s", func(r *Report) *float64 { return percentileOf(r.TPOT, p50) }, units.Seconds},
@@ -66,21 +69,26 @@ var repeatedRows = []struct {
 func NewRepeats(runs []*Report) *Repeats {
 	all := &Repeats{Schema: RepeatsSchema, Runs: runs, Metrics: []Repeated{}}
 	for _, row := range repeatedRows {
-		var values []float64
-		for _, r := range runs {
-			if v := row.value(r); v != nil {
-				values = append(values, *v)
-			}
-		}
+		values := row.values(runs)
 		if len(values) == 0 {
 			continue
 		}
-		slices.Sort(values)
 		least, most := values[0], values[len(values)-1]
 		median := stats.Percentile(values, 50)
 		all.Metrics = append(all.Metrics, Repeated{Metric: row.key, N: len(values), Median: rounded(median), Min: least, Max: most, Spread: ratio(most-least, median)})
 	}
 	return all
+}
+
+// values are what the runs say of a metric, in ascending order.
+func (row repeatedRow) values(runs []*Report) (values []float64) {
+	for _, r := range runs {
+		if v := row.value(r); v != nil {
+			values = append(values, *v)
+		}
+	}
+	slices.Sort(values)
+	return values
 }
 
 // WriteRepeats writes each run for a person, then the median and the spread of

@@ -7,6 +7,9 @@ import (
 	"github.com/llmctl/llmctl/reports/stats"
 )
 
+// Simulate is the kind of a run in virtual time, which has no client.
+const Simulate = "simulate"
+
 // Report is what is known about a run once its records are summed up, in the
 // form of llmctl/run/v1 (docs/results.md). Times are in seconds, rates per
 // second; nil pointers are what was not measured.

@@ -28,6 +28,8 @@ type Config struct {
 	Duration time.Duration
 	Requests int
 	Drain    time.Duration
+
+	Trace Observer // nil: nobody watches
 }
 
 // Pool is a number of equal replicas.
@@ -90,6 +92,7 @@ func endless(s *workload.Stream) bool {
 type Result struct {
 	Window record.Window
 	Server []record.ServerSample // one page per replica, in order of time
+	Spent  []record.Spent        // one per replica
 	Steps  int64                 // of all replicas
 	Events int64
 	End    time.Duration // virtual time at which the last request ended

@@ -13,5 +13,7 @@
 //   - source.go: who sends when: sessions, closed loops, users
 //   - front.go, state.go: between a sender and a replica, and which replicas serve
 //   - replica.go: one engine
+//   - account.go, meter.go: what the replicas did meanwhile
+//   - observe.go: who watches a run
 //   - request.go, emit.go: a request's life, and its record
 package simulator

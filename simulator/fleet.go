@@ -98,7 +98,7 @@ func (s *sim) noteFleet() {
 // that has none. The old one stays with whoever still points to it, and is dead.
 func (s *sim) renew(old *replica) *replica {
 	p := newReplica(s, old.index, old.pool)
-	p.life, p.counts = old.life, old.counts
+	p.life, p.counts, p.account = old.life, old.counts, old.account
 	p.life.sending, p.life.wire = 0, wire{}
 	s.front.replicas[old.index] = p
 	return p
@@ -107,6 +107,10 @@ func (s *sim) renew(old *replica) *replica {
 // begin has a replica take requests.
 func (s *sim) begin(p *replica) {
 	p.state = serving
+	p.account.start(s.now)
+	if t := s.config.Trace; t != nil {
+		t.Happened(s.now, p.index, "serves")
+	}
 	s.front.ready(p)
 	s.noteFleet()
 	s.meter.see(s, p)
@@ -118,6 +122,10 @@ func (s *sim) stop(p *replica) {
 	if p.tells() {
 		s.meter.see(s, p)
 		s.meter.unsee(s, p)
+		p.account.stop(s.now, s.windowEnd())
+	}
+	if t := s.config.Trace; t != nil {
+		t.Happened(s.now, p.index, "stopped")
 	}
 	p.life.counters = p.stats()
 	p.state = down

@@ -58,6 +58,14 @@ func (m *meter) thin() {
 	m.samples, m.rounds, m.every = kept, (m.rounds+1)/2, 2*m.every
 }
 
+// page names the samples of a replica, where there are several.
+func (p *replica) page() string {
+	if !p.s.front.several() {
+		return ""
+	}
+	return fmt.Sprintf("replica %d", p.index)
+}
+
 // sample is what the metrics page of a replica would say.
 func (p *replica) sample(now time.Duration) record.ServerSample {
 	v := record.UnknownSample()
@@ -68,12 +76,4 @@ func (p *replica) sample(now time.Duration) record.ServerSample {
 	v.PrefixQueries, v.PrefixHits = float64(st.PrefixQueries), float64(st.PrefixHits)
 	v.PromptTokens, v.GenerationTokens = p.counts.prompt, p.counts.generated
 	return v
-}
-
-// page names a replica's metrics page where there are several.
-func (p *replica) page() string {
-	if p.s.front.several() {
-		return fmt.Sprintf("replica %d", p.index)
-	}
-	return ""
 }

@@ -80,6 +80,7 @@ func (s *sim) finish() Result {
 	s.settleFleet()
 	s.result.Server = s.meter.samples
 	s.result.Gateway = s.front.gateway.result()
+	s.result.Spent = s.spent()
 	return s.result
 }
 

@@ -82,6 +82,7 @@ func (c *cohort) settle(r *sequence) {
 	r.computed += n
 	r.extent = r.computed
 	r.length += n
+	r.extent = max(r.extent, r.computed)
 	r.known = r.length - int(c.ticks-c.ended)
 }
 

@@ -1,6 +1,9 @@
 package sched
 
-import "time"
+import (
+	"iter"
+	"time"
+)
 
 // Round is one step of which only what changes is listed. It is for drivers that
 // know what the executor will say: every sequence that reaches its end samples one
@@ -29,11 +32,14 @@ type Round struct {
 }
 
 // Begin composes the next round, the same as Schedule would. It returns nil when
-// there is nothing to run. Nothing may be in flight; it panics otherwise. The round
-// is valid until the next Begin.
+// there is nothing to run. Nothing may be in flight, and there may be no pipeline
+// and no host tier; it panics otherwise. The round is valid until the next Begin.
 func (s *Scheduler) Begin(now time.Duration) *Round {
-	if s.scheduled != s.completed {
+	switch {
+	case s.scheduled != s.completed:
 		panic("sched: Begin with a batch in flight")
+	case s.cfg.Pipeline > 1 || s.pool.Host() != nil:
+		panic("sched: Begin with a pipeline or a host tier")
 	}
 	n := &s.round
 	*n = Round{Joined: n.Joined[:0], Left: n.Left[:0]}
@@ -169,9 +175,6 @@ func (s *Scheduler) heavyRound(n *Round, now time.Duration) *Round {
 		}
 	}
 	b := s.Schedule(now)
-	if b == nil {
-		return nil
-	}
 	n.Step, n.At, n.Entries, n.Preempted, n.batch = b.Step, b.At, b.Entries, b.Preempted, b
 	return n
 }
@@ -253,5 +256,18 @@ func merge(a, b []*sequence, visit func(r *sequence, i int)) {
 	}
 	for ; i < len(b); i++ {
 		visit(b[i], i)
+	}
+}
+
+// Steady yields, of each sequence that is in steady decode in the round under way,
+// the tokens before its own.
+func (s *Scheduler) Steady() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		c := &s.cohort
+		for _, r := range c.due {
+			if !yield(r.computed + int(c.ticks-1-r.tick)) {
+				return
+			}
+		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 // whom, when, and what was seen on both sides. With the records it determines
 // every number of a report.
 type Run struct {
-	Kind         string          // what produced the records: "bench"
+	Kind         string          // what produced the records: "bench", "simulate"
 	ID           string          // unique name of the run
 	Scenario     json.RawMessage // the resolved scenario, as JSON
 	Target       Target
@@ -21,6 +21,7 @@ type Run struct {
 	Client       Client
 	Server       []ServerSample // in order of time within a page; empty when the target has none
 	GPUs         []GPUSeries    // of this machine, when they were asked
+	Spent        []Spent        // one per simulated replica; empty where nothing was simulated
 	Interrupted  bool           // ended by the user
 	Warnings     []Warning      // found by whoever made the run; the summary adds its own
 	ClosedLoop   bool

@@ -71,7 +71,7 @@ func (s *Study) Run(ctx context.Context, seed uint64) (*reports.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	run.Server = result.Server
+	run.Server, run.Spent = result.Server, result.Spent
 	run.Cost.USDPerHour = result.USDPerHour
 	collector.SetRun(run)
 	return collector.Report(), nil
