@@ -88,10 +88,6 @@ func (p *replica) endRound() {
 // has been in steady decode.
 func (r *request) catchUp(p *replica, before int) {
 	if r.since >= 0 && r.since < before {
-		if r.produced == 0 { // the last chunk of its prompt was one token, as a decode is
-			r.first = p.steps.End(r.since)
-			r.chunks.Steps = &p.steps
-		}
 		r.produced += before - r.since
 		r.last = p.steps.End(before - 1)
 		r.chunks.ExtendTo(r.since, before)
@@ -116,8 +112,6 @@ func (p *replica) forget() {
 	for _, r := range p.s.flying {
 		if r.chunks.Steps == &p.steps && len(r.chunks.Spans) > 0 {
 			first = min(first, r.chunks.Spans[0].From)
-		} else if r.replica == p && r.since >= 0 { // whose first token is not counted yet
-			first = min(first, r.since)
 		}
 	}
 	p.steps.Forget(first)
