@@ -12,7 +12,8 @@
 //   - run.go, events.go: the clock and the order of events
 //   - source.go: who sends when: sessions, closed loops, users
 //   - front.go, state.go: between a sender and a replica, and which replicas serve
-//   - replica.go: one engine
+//   - replica.go, engine.go: one engine
+//   - speculate.go, static.go, pipeline.go, offload.go: ways in which it may serve
 //   - account.go, meter.go: what the replicas did meanwhile
 //   - observe.go: who watches a run
 //   - request.go, emit.go: a request's life, and its record
