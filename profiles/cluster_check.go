@@ -12,7 +12,7 @@ func (c *Cluster) Validate() error {
 		return err
 	}
 	if err := c.checkPools(); err != nil {
-		return err
+		return fmt.Errorf("pools: %w", err)
 	}
 	for _, s := range []section{&c.Router, &c.Gateway, &c.Link, &c.Autoscale} {
 		if err := s.Validate(); err != nil {
@@ -51,21 +51,21 @@ func (c *Cluster) checkPools() error {
 	for i := range c.Pools {
 		p := &c.Pools[i]
 		if err := p.Validate(); err != nil {
-			return fmt.Errorf("pools: %w", err)
+			return err
 		}
 		if p.Name != "" && names[p.Name] {
-			return fmt.Errorf("pools: %q is the name of two", p.Name)
+			return fmt.Errorf("%q is the name of two", p.Name)
 		}
 		names[p.Name] = true
 		roles[or(p.Role, "serve")]++
 	}
 	switch prefill, decode := roles["prefill"], roles["decode"]; {
 	case prefill > 0 && decode == 0:
-		return errors.New("pools: a prefill pool needs a decode pool that goes on with its requests")
+		return errors.New("a prefill pool needs a decode pool that goes on with its requests")
 	case decode > 0 && prefill == 0:
-		return errors.New("pools: a decode pool needs a prefill pool that its requests come from")
+		return errors.New("a decode pool needs a prefill pool that its requests come from")
 	case prefill > 0 && roles["serve"] > 0:
-		return errors.New("pools: one that serves requests whole stands beside prefill and decode pools; say the role of each")
+		return errors.New("one that serves requests whole stands beside prefill and decode pools; say the role of each")
 	}
 	return nil
 }
@@ -140,11 +140,8 @@ func (g *Gateway) Validate() error {
 			return fmt.Errorf("%s: %w", s.form().what, err)
 		}
 	}
-	switch {
-	case g.MaxQueue > 0 && g.InFlight == 0:
-		return errors.New("max_queue has no effect: requests wait in the gateway only where in_flight bounds those at a replica")
-	case g.Fallback.WhenSaturated && g.InFlight == 0:
-		return errors.New("fallback: when_saturated has no effect: the gateway sheds only where in_flight bounds the requests at a replica")
+	if g.Fallback.WhenSaturated && g.MaxQueue == 0 {
+		return errors.New("fallback: when_saturated has no effect: the gateway sheds only where max_queue bounds those who wait")
 	}
 	return nil
 }
@@ -187,6 +184,8 @@ func (a *Autoscale) Validate() error {
 		return nil
 	case a.Metric == "":
 		return errors.New("autoscale needs a metric: queue_depth, kv_usage or utilization")
+	case a.Target == 0:
+		return fmt.Errorf("autoscale needs the target of %s per replica", a.Metric)
 	case a.Max == 0:
 		return errors.New("autoscale needs max, the most replicas that there may be")
 	case a.Min > a.Max:

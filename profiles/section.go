@@ -122,26 +122,26 @@ func (s slot) set(text string) error {
 	switch p := s.to.(type) {
 	case *string:
 		if text = toggle(text, s.words); s.words != nil && !slices.Contains(s.words, text) {
-			return unknown(s.name, text, s.words, "expected "+strings.Join(s.words, " or "))
+			return unknown("word", text, s.words, "expected "+strings.Join(s.words, " or "))
 		}
 		*p = text
 		return s.check()
 	case *bool:
 		word := toggle(text, onOff)
 		if !slices.Contains(onOff, word) {
-			return unknown(s.name, text, onOff, "expected on or off")
+			return unknown("word", text, onOff, "expected on or off")
 		}
 		*p = word == "on"
 		return nil
 	case nested:
-		return fmt.Errorf("%s has keys of its own, got %q", s.name, text)
+		return fmt.Errorf("expected keys of its own, got %q", text)
 	}
 	v, err := s.as.parse(text)
+	if err == nil {
+		err = s.as.check(v)
+	}
 	if err != nil {
 		return err
-	}
-	if math.Abs(v) > math.MaxInt64/2 {
-		return fmt.Errorf("%s %s is out of range", s.name, text)
 	}
 	switch p := s.to.(type) {
 	case *int:
@@ -153,7 +153,15 @@ func (s slot) set(text string) error {
 	case *time.Duration:
 		*p = time.Duration(v)
 	}
-	return s.check()
+	return nil
+}
+
+// check reports a number out of range.
+func (m measure) check(v float64) error {
+	if !(v >= m.low && v <= m.high) {
+		return fmt.Errorf("%s is outside %s to %s", m.format(v), m.format(m.low), m.format(m.high))
+	}
+	return nil
 }
 
 var onOff = []string{"on", "off"}
@@ -174,19 +182,19 @@ func toggle(text string, words []string) string {
 // check reports a value out of range; zero is one that was not said.
 func (s slot) check() error {
 	if v, ok := s.number(); ok {
-		if v != 0 && !(v >= s.as.low && v <= s.as.high) {
-			return fmt.Errorf("%s %s is outside %s to %s", s.name, s.as.format(v), s.as.format(s.as.low), s.as.format(s.as.high))
+		if v == 0 {
+			return nil
 		}
-		return nil
+		return s.as.check(v)
 	}
 	p, ok := s.to.(*string)
 	switch {
 	case !ok || *p == "":
 		return nil
 	case s.words != nil && !slices.Contains(s.words, *p):
-		return unknown(s.name, *p, s.words, "expected "+strings.Join(s.words, " or "))
+		return unknown("word", *p, s.words, "expected "+strings.Join(s.words, " or "))
 	case len(*p) > longestName || strings.ContainsFunc(*p, func(r rune) bool { return r < ' ' || r == 0x7f || r == '�' }):
-		return fmt.Errorf("%s %.60q is no name", s.name, *p)
+		return fmt.Errorf("%.60q is no name", *p)
 	}
 	return nil
 }
@@ -221,7 +229,7 @@ func (s slot) text() string {
 func checkSlots(s section) error {
 	for _, slot := range s.slots() {
 		if err := slot.check(); err != nil {
-			return err
+			return fmt.Errorf("%s: %w", slot.name, err)
 		}
 	}
 	return nil

@@ -96,6 +96,15 @@ func (s Serving) Over(base Serving) Serving {
 	return s
 }
 
+// Set reads one plain setting by its key, such as max_num_seqs.
+func (s *Serving) Set(name, value string) error {
+	slot, err := findSlot(name, "serving", s.slots())
+	if err != nil {
+		return err
+	}
+	return slot.set(value)
+}
+
 // MarshalJSON writes what was said, with units in the keys.
 func (s Serving) MarshalJSON() ([]byte, error) { return json.Marshal(sectionJSON(&s)) }
 

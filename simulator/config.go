@@ -29,6 +29,9 @@ type Config struct {
 	Requests int
 	Drain    time.Duration
 
+	// Watch, if any, is shown the run now and then and says how it goes on.
+	Watch func(Progress) Order
+
 	Trace Observer // nil: nobody watches
 }
 
@@ -79,7 +82,7 @@ func (c *Config) check() error {
 	if c.scaled() {
 		replicas = max(replicas, replicas-c.Pools[0].Replicas+c.Cluster.Autoscale.Max)
 	}
-	return cmp.Or(c.checkScaling(), c.checkFailures(replicas))
+	return cmp.Or(c.checkRoles(), c.checkScaling(), c.checkFailures(replicas))
 }
 
 // endless reports whether a stream never ends by itself.

@@ -15,6 +15,6 @@
 //   - replica.go, engine.go: one engine
 //   - speculate.go, static.go, pipeline.go, offload.go: ways in which it may serve
 //   - account.go, meter.go: what the replicas did meanwhile
-//   - observe.go: who watches a run
+//   - observe.go, watch.go, tracefile.go: who sees a run and may end it, and a trace of it
 //   - request.go, emit.go: a request's life, and its record
 package simulator

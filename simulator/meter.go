@@ -35,7 +35,7 @@ func (m *meter) happen(s *sim) {
 	if m.rounds++; m.rounds == mostRounds {
 		m.thin()
 	}
-	s.agenda.plan(s.now+m.every, m)
+	s.agenda.plan(s.now-s.now%m.every+m.every, m)
 }
 
 // round samples every replica that has a metrics page.
@@ -78,5 +78,6 @@ func (p *replica) sample(now time.Duration) record.ServerSample {
 		v.DraftTokens, v.AcceptedTokens = float64(st.Drafts), float64(st.AcceptedDrafts)
 	}
 	v.PromptTokens, v.GenerationTokens = p.counts.prompt, p.counts.generated
+	v.Steps, v.StepTokens = p.account.steps, p.account.tokens
 	return v
 }

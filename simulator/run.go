@@ -42,8 +42,11 @@ func Run(ctx context.Context, c Config, onEnd func(record.Window), emit func(*re
 	}
 	s := newSim(c, onEnd, emit)
 	for n := 0; ; n++ {
-		if n&0xfff == 0 && ctx.Err() != nil {
-			return s.finish(), context.Cause(ctx)
+		if n%watchEvery == 0 {
+			if ctx.Err() != nil {
+				return s.finish(), context.Cause(ctx)
+			}
+			s.watch()
 		}
 		e, ok := s.agenda.next()
 		if !ok {

@@ -5,23 +5,8 @@ import (
 	"math"
 
 	"github.com/llmctl/llmctl/internal/units"
-	"github.com/llmctl/llmctl/profiles"
 	"github.com/llmctl/llmctl/sizing/cost"
 )
-
-// interNodeBytesPerS is what one accelerator sends to another node by default:
-// one 400 Gb/s adapter per accelerator, as in DGX H100 and H200 (NVIDIA's DGX
-// H100 data sheet: eight ConnectX-7).
-const interNodeBytesPerS = 50e9
-
-// NetworkRate is what one accelerator is taken to send to another node, in bytes
-// per second: as much as its adapter does, or its own link when that is slower.
-func NetworkRate(a *profiles.Accelerator) float64 {
-	if a.LinkBytesPerS > 0 {
-		return min(a.LinkBytesPerS, interNodeBytesPerS)
-	}
-	return interNodeBytesPerS
-}
 
 // busiestTransfer is the share of time for which the link of a decode replica
 // may receive caches: beyond it they queue.
@@ -81,7 +66,7 @@ func (s *situation) resolvePools(r Request) error {
 	}
 	s.bandwidth = r.TransferBandwidth
 	if s.bandwidth == 0 {
-		s.bandwidth = NetworkRate(s.device)
+		s.bandwidth = s.device.Network()
 		s.assume("transfer of caches", units.Number(s.bandwidth/1e9)+" GB/s per accelerator", "--transfer-bandwidth")
 	}
 	s.inputs.TransferBandwidth = s.bandwidth

@@ -32,10 +32,14 @@ func (s *Study) checkRequests() error {
 		return err
 	}
 	for i, w := range r.Scenario.Also {
-		if w.Trace != (profiles.Trace{}) {
+		o := workload.Options{}
+		if i < len(s.request.Also) {
+			o.Recorded = s.request.Also[i]
+		}
+		if w.Trace.File != "" && len(o.Recorded) == 0 {
 			continue // whose sessions are not at hand here
 		}
-		more, err := refused(w, workload.Options{}, window)
+		more, err := refused(w, o, window)
 		if err != nil {
 			return fmt.Errorf("also, workload %d: %w", i+1, err)
 		}

@@ -54,8 +54,6 @@ func (s *Study) replicas(served *sizing.Served) (int, error) {
 	switch {
 	case r.Scenario.Cluster.Replicas > 0:
 		return r.Scenario.Cluster.Replicas, nil
-	case r.Count > 0 && r.Count < served.Accelerators:
-		return 0, &CannotServe{[]string{fmt.Sprintf("a replica takes %d accelerators, and there are %d", served.Accelerators, r.Count)}}
 	case r.Count > 0:
 		return r.Count / served.Accelerators, nil
 	case scale.Metric != "":
@@ -167,7 +165,7 @@ func (s *Study) resolveLink() {
 		return
 	}
 	for _, p := range s.pools {
-		if rate := sizing.NetworkRate(p.Kind.Device); link.BandwidthPerS == 0 || rate < link.BandwidthPerS {
+		if rate := p.Kind.Device.Network(); link.BandwidthPerS == 0 || rate < link.BandwidthPerS {
 			link.BandwidthPerS = rate
 		}
 	}
