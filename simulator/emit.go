@@ -52,7 +52,7 @@ func (s *sim) write(r *request, outcome record.Outcome, failure record.Failure) 
 }
 
 // seconds is a time of the cost model in whole nanoseconds.
-func seconds(t float64) time.Duration { return time.Duration(t*1e9 + 0.5) }
+func seconds(t float64) time.Duration { return time.Duration(float64(t*1e9) + 0.5) }
 
 // status is the status that came with an answer that was none, or broke off; 0
 // when none came.

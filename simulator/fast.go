@@ -1,6 +1,10 @@
 package simulator
 
-import "time"
+import (
+	"time"
+
+	"github.com/llmctl/llmctl/sizing/cost"
+)
 
 // plain reports whether every step of a kind gives each sequence that decodes one
 // token, so that rounds of the scheduler (sched.Begin) say all of it.
@@ -47,7 +51,12 @@ func (p *replica) roundDuration() time.Duration {
 	p.cost.Reset()
 	n := p.round
 	for i := range n.Entries {
-		p.addCost(&n.Entries[i])
+		e := &n.Entries[i]
+		if e.Tokens == 1 && e.Sample {
+			p.cost.AddDecode(e.Start)
+		} else {
+			p.cost.AddPrefill(cost.Prefill{Tokens: float64(e.Tokens), Context: float64(e.Start), Final: e.Sample})
+		}
 	}
 	if p.cost.Sums() {
 		p.cost.AddSum(n.Steady, n.Context)

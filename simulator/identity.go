@@ -33,8 +33,9 @@ func (k *Kind) identity(r *request, i int) kv.Hash {
 // shared is the number of leading blocks of a request that others may ask for, as
 // sched.Request has it: all of a conversation that goes on or of a request that may
 // come a second time, else those of its trace's blocks and of its group's prefix.
+// What a host tier holds also depends on blocks that nobody asks for.
 func (p *replica) shared(r *request) int {
-	if r.turn+1 < len(r.session.Turns) || p.s.config.Cluster.Gateway.Retry.Attempts > 1 {
+	if r.turn+1 < len(r.session.Turns) || p.s.config.Cluster.Gateway.Retry.Attempts > 1 || p.kind.Serving.Offload.MemoryBytes > 0 {
 		return 0
 	}
 	first := &r.session.Turns[0]

@@ -82,7 +82,6 @@ func (c *cohort) settle(r *sequence) {
 	r.computed += n
 	r.extent = r.computed
 	r.length += n
-	r.extent = max(r.extent, r.computed)
 	r.known = r.length - int(c.ticks-c.ended)
 }
 

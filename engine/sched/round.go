@@ -32,14 +32,11 @@ type Round struct {
 }
 
 // Begin composes the next round, the same as Schedule would. It returns nil when
-// there is nothing to run. Nothing may be in flight, and there may be no pipeline
-// and no host tier; it panics otherwise. The round is valid until the next Begin.
+// there is nothing to run. Nothing may be in flight; it panics otherwise. The round
+// is valid until the next Begin.
 func (s *Scheduler) Begin(now time.Duration) *Round {
-	switch {
-	case s.scheduled != s.completed:
+	if s.scheduled != s.completed {
 		panic("sched: Begin with a batch in flight")
-	case s.cfg.Pipeline > 1 || s.pool.Host() != nil:
-		panic("sched: Begin with a pipeline or a host tier")
 	}
 	n := &s.round
 	*n = Round{Joined: n.Joined[:0], Left: n.Left[:0]}
@@ -144,11 +141,11 @@ func (s *Scheduler) gather(n *Round) {
 // less come after all members of the cohort, and whether blocks suffice, so that
 // nobody is preempted. It leaves the tokens of the others in s.chunks.
 func (s *Scheduler) light() bool {
-	c := &s.cohort
-	left := s.cfg.MaxNumBatchedTokens - c.size
-	if left < 0 || s.cfg.Pipeline > 1 {
+	if s.cfg.Pipeline > 1 || s.ready > 0 {
 		return false
 	}
+	c := &s.cohort
+	left := s.cfg.MaxNumBatchedTokens - c.size // no more run than the budget has tokens
 	need, cut := len(*c.bucket(c.ticks)), false
 	s.chunks = s.chunks[:0]
 	for _, r := range s.others {
@@ -175,6 +172,9 @@ func (s *Scheduler) heavyRound(n *Round, now time.Duration) *Round {
 		}
 	}
 	b := s.Schedule(now)
+	if b == nil { // everybody waits for a load
+		return nil
+	}
 	n.Step, n.At, n.Entries, n.Preempted, n.batch = b.Step, b.At, b.Entries, b.Preempted, b
 	return n
 }

@@ -70,19 +70,19 @@ type StepSpan struct{ From, To int }
 
 // Add adds a step with a number of tokens, which comes after all others.
 func (c *StepChunks) Add(step, tokens int) {
-	if tokens != 1 && c.Tokens == nil {
-		for range c.Len() {
-			c.Tokens = append(c.Tokens, 1)
-		}
+	if tokens == 1 {
+		c.ExtendTo(step, step+1)
+		return
 	}
-	if tokens != 1 || c.Tokens != nil {
-		c.Tokens = append(c.Tokens, int32(tokens))
+	for range c.Len() - len(c.Tokens) {
+		c.Tokens = append(c.Tokens, 1)
 	}
-	c.span(step, step+1)
+	c.Tokens = append(c.Tokens, int32(tokens))
+	c.extend(step, step+1)
 }
 
 // Extend adds a step with one token, which comes after all others.
-func (c *StepChunks) Extend(step int) { c.Add(step, 1) }
+func (c *StepChunks) Extend(step int) { c.ExtendTo(step, step+1) }
 
 // ExtendTo adds the steps from ≤ step < to with one token each, which come after
 // all others.
@@ -92,10 +92,10 @@ func (c *StepChunks) ExtendTo(from, to int) {
 			c.Tokens = append(c.Tokens, 1)
 		}
 	}
-	c.span(from, to)
+	c.extend(from, to)
 }
 
-func (c *StepChunks) span(from, to int) {
+func (c *StepChunks) extend(from, to int) {
 	if n := len(c.Spans); n > 0 && c.Spans[n-1].To == from {
 		c.Spans[n-1].To = to
 		return

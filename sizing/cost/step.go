@@ -148,12 +148,12 @@ func stepTime(f *Facts, a *profiles.Accelerator, c *Constants, w work) Step {
 		return s
 	}
 	ranks := 1 / float64(max(1, f.Data))
-	local := w.tokens * ranks
-	s.ExpertBytes = f.ExpertBytes * f.touched(w.tokens)
+	local := float64(w.tokens * ranks)
+	s.ExpertBytes = float64(f.ExpertBytes * f.touched(w.tokens))
 	s.Bytes = f.SharedBytes + float64(w.cache*ranks) + s.ExpertBytes
-	products := 2 * (float64(f.LayerParameters*local) + float64(f.HeadParameters*w.sampled*ranks))
-	s.ExpertProducts = 2 * f.ExpertParameters * w.tokens
-	s.Attention, s.Index = w.attention*ranks, w.index*ranks
+	products := float64(2 * (float64(f.LayerParameters*local) + float64(f.HeadParameters*w.sampled*ranks)))
+	s.ExpertProducts = float64(2 * f.ExpertParameters * w.tokens)
+	s.Attention, s.Index = float64(w.attention*ranks), float64(w.index*ranks)
 	s.Operations = products + s.ExpertProducts + s.Attention + s.Index
 
 	rate := Rate(a, f.Units)
