@@ -47,6 +47,7 @@ func (a *account) end(now, windowEnd time.Duration) {
 	a.steps++
 	a.tokens += a.terms.Tokens
 	took := min(now, windowEnd) - max(a.began, a.from)
+	a.began = now // of a pipeline, others may run that began before
 	if took <= 0 {
 		return
 	}

@@ -14,7 +14,8 @@
 //   - front.go, state.go: between a sender and a replica, and which replicas serve
 //   - gateway.go: limits; gateway_queue.go, gateway_try.go: waiting, tries and retries
 //   - route.go, provider.go, outage.go: router policies, the fallback, ways that are cut
-//   - replica.go: one engine
+//   - replica.go, engine.go, fast.go: one engine
+//   - speculate.go, static.go, pipeline.go, offload.go: ways in which it may serve
 //   - disaggregate.go: a request's way from a prefill to a decode replica
 //   - fleet.go, failure.go, autoscale.go: replicas that come, fail and go
 //   - account.go, meter.go: what the replicas did meanwhile

@@ -10,7 +10,7 @@ import (
 // token, so that rounds of the scheduler (sched.Begin) say all of it.
 func (k *Kind) plain() bool {
 	v := &k.Serving
-	return k.Role != prefill && k.Facts.Pipeline <= 1 && v.Batching != "static" && v.Speculative.Tokens == 0 && v.Offload.MemoryBytes == 0
+	return k.Role != prefill && k.Facts.Pipeline <= 1 && v.Speculative.Tokens == 0 && v.Offload.MemoryBytes == 0 && v.Batching != "static"
 }
 
 // runRounds begins the next round. As long as nothing else happens before it ends,
@@ -65,7 +65,7 @@ func (p *replica) roundDuration() time.Duration {
 			p.cost.AddDecode(context)
 		}
 	}
-	return p.lasts(p.cost.Step(), 0)
+	return p.lasts(p.cost.Step())
 }
 
 // endRound ends the round that runs.

@@ -69,6 +69,10 @@ func (p *replica) stats() sched.Stats {
 	st.PrefixHits += old.PrefixHits
 	st.PreemptedPrefixQueries += old.PreemptedPrefixQueries
 	st.PreemptedPrefixHits += old.PreemptedPrefixHits
+	st.ExternalQueries += old.ExternalQueries
+	st.ExternalHits += old.ExternalHits
+	st.Drafts += old.Drafts
+	st.AcceptedDrafts += old.AcceptedDrafts
 	return st
 }
 

@@ -49,6 +49,7 @@ type watched struct {
 	log  []string
 	last time.Duration // end of the latest record
 
+	mark     time.Duration // up to where inside is
 	inside   time.Duration // integral of the requests in the system
 	stayed   time.Duration // sum of their times
 	received float64       // tokens
@@ -81,9 +82,10 @@ func (w *watched) run() {
 		if e.at < w.s.now {
 			w.t.Fatalf("time runs from %v back to %v", w.s.now, e.at)
 		}
-		w.inside += time.Duration(w.s.open) * (e.at - w.s.now)
 		w.s.now = e.at
+		w.pass(w.s.open)
 		e.do.happen(w.s)
+		w.pass(w.s.open) // a replica may have run on while nothing else happened
 		if n%16 == 0 {
 			w.checkReplicas()
 		}
@@ -96,6 +98,12 @@ func (w *watched) run() {
 	}
 	w.s.endWindow()
 	w.s.finish()
+}
+
+// pass adds the time since the last pass to the integral.
+func (w *watched) pass(open int) {
+	w.inside += time.Duration(open) * (w.s.now - w.mark)
+	w.mark = w.s.now
 }
 
 // add checks a record.
@@ -112,6 +120,7 @@ func (w *watched) add(r *record.Record) {
 	}
 	w.last = closed
 	w.stayed += w.s.now - sent
+	w.pass(w.s.open + 1) // this one has been counted out already
 	w.log = append(w.log, fmt.Sprintf("%d %v %v %v %v %v %v %v %v\n", r.ID, r.Sent, r.First, r.Last, r.Closed, r.Outcome, r.Failure, r.Output, r.Endpoint))
 
 	moments := []record.Moment{r.Sent, r.First, r.Last, r.Closed}
@@ -197,7 +206,7 @@ func (w *watched) checkReplicas() {
 		if n := p.sched.Len(); n > p.load {
 			w.t.Fatalf("replica %d serves %d requests and has a load of %d", p.index, n, p.load)
 		}
-		if busy := p.sched.Running() > 0; busy && p.batch == nil && p.pipe == nil {
+		if busy := p.sched.Running() > 0; busy && p.idle() {
 			w.t.Fatalf("replica %d has requests that run, and no step", p.index)
 		}
 	}

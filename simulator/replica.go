@@ -25,20 +25,20 @@ type replica struct {
 	steps    record.Steps
 	forgetAt int // number of steps at which the next look for some to forget is due
 
-	// What runs, nil while idle: a batch, or of a plain kind a round (fast.go).
+	// What runs, nil while idle: a batch, or of a plain kind a round (fast.go). With a
+	// pipeline, the batches that run are there.
 	plain bool
 	batch *sched.Batch
 	round *sched.Round
-	pipe  *pipe         // nil without a pipeline
+	pipe  *pipe // nil without a pipeline
+
 	group group         // of static batching
 	link  time.Duration // when the link to the host is free
 
-	cost     *cost.Evaluator // of rounds
-	shape    cost.Batch      // reused
-	drafting cost.Batch      // reused
-	results  []sched.Result
-	counts   counts
-	account  account
+	cost, drafts *cost.Evaluator
+	results      []sched.Result // reused
+	counts       counts
+	account      account
 }
 
 // counts are a replica's totals.
@@ -52,11 +52,12 @@ func newReplica(s *sim, index int, p *Pool) *replica {
 	return &replica{
 		s: s, index: index, pool: p, kind: k, account: newAccount(s.config.Warmup, s.now),
 		sched:    k.engine(),
+		requests: map[sched.ID]*request{},
 		plain:    s.config.Trace == nil && k.plain(),
 		pipe:     k.newPipe(),
-		requests: map[sched.ID]*request{},
 		group:    group{on: k.Serving.Batching == "static"},
 		cost:     cost.NewEvaluator(&k.Facts, k.Device, &k.Constants),
+		drafts:   cost.NewEvaluator(&k.Facts, k.Device, &k.Constants),
 	}
 }
 
@@ -130,26 +131,30 @@ func (p *replica) step() {
 
 // duration is how long a batch runs.
 func (p *replica) duration(b *sched.Batch) time.Duration {
-	p.shape.Prefill, p.shape.Decode, p.shape.Verify = p.shape.Prefill[:0], p.shape.Decode[:0], p.shape.Verify[:0]
+	p.cost.Reset()
 	for i := range b.Entries {
-		e := &b.Entries[i]
-		switch {
-		case e.Drafts > 0:
-			p.shape.Verify = append(p.shape.Verify, cost.Verify{Tokens: float64(e.Tokens), Context: float64(e.Start)})
-		case e.Tokens == 1 && e.Sample:
-			p.shape.Decode = append(p.shape.Decode, cost.Decode{Sequences: 1, Context: float64(e.Start)})
-		default:
-			p.shape.Prefill = append(p.shape.Prefill, cost.Prefill{Tokens: float64(e.Tokens), Context: float64(e.Start), Final: e.Sample})
-		}
+		p.addCost(&b.Entries[i])
 	}
 	p.pad(b)
-	return p.lasts(cost.StepTime(p.kind.Facts, p.kind.Device, p.kind.Constants, p.shape), p.draftTime(b))
+	terms := p.cost.Step()
+	p.addDrafting(&terms, b)
+	return p.lasts(terms)
 }
 
-// lasts is how long a step lasts that begins now: by the terms of its time, and
-// some seconds more.
-func (p *replica) lasts(terms cost.Step, more float64) time.Duration {
-	terms.Seconds += more
+// addCost adds an entry to the step whose cost is summed up.
+func (p *replica) addCost(e *sched.Entry) {
+	switch {
+	case e.Drafts > 0:
+		p.cost.AddVerify(cost.Verify{Tokens: float64(e.Tokens), Context: float64(e.Start)})
+	case e.Tokens == 1 && e.Sample:
+		p.cost.AddDecode(e.Start)
+	default:
+		p.cost.AddPrefill(cost.Prefill{Tokens: float64(e.Tokens), Context: float64(e.Start), Final: e.Sample})
+	}
+}
+
+// lasts is how long a step lasts that begins now.
+func (p *replica) lasts(terms cost.Step) time.Duration {
 	p.account.begin(p.s.now, terms, p.sched.Held())
 	return max(1, seconds(terms.Seconds*p.pace()))
 }

@@ -30,6 +30,9 @@ func newBench(t *testing.T, cluster profiles.Cluster) *bench {
 		emit: func(r *record.Record) { b.ended[r.ID] = ending(r) },
 	}
 	b.s.front = newFront(b.s)
+	for _, p := range b.s.front.replicas {
+		p.plain = false // so that each step is an event
+	}
 	b.s.sources = []*source{newSource(0, stream)}
 	b.s.sources[0].live = 1 // so that sending does not end
 	return b

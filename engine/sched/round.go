@@ -172,6 +172,9 @@ func (s *Scheduler) heavyRound(n *Round, now time.Duration) *Round {
 		}
 	}
 	b := s.Schedule(now)
+	if b == nil { // everybody waits for a load
+		return nil
+	}
 	n.Step, n.At, n.Entries, n.Preempted, n.batch = b.Step, b.At, b.Entries, b.Preempted, b
 	return n
 }

@@ -41,6 +41,11 @@ func (e *Evaluator) AddPrefill(p Prefill) { e.w.addPrefill(e.f, p) }
 // AddDecode adds a sequence that gets one token after context others.
 func (e *Evaluator) AddDecode(context int) { e.add(Decode{1, float64(context)}) }
 
+// AddDecodes adds sequences that get one token each, all after context others.
+func (e *Evaluator) AddDecodes(sequences, context int) {
+	e.add(Decode{float64(sequences), float64(context)})
+}
+
 func (e *Evaluator) add(d Decode) {
 	e.w.tokens += d.Sequences
 	e.w.sampled += d.Sequences

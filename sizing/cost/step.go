@@ -137,7 +137,7 @@ func StepTime(f Facts, a *profiles.Accelerator, c Constants, b Batch) Step {
 		e.add(d)
 	}
 	for _, v := range b.Verify {
-		e.w.addVerify(&f, v)
+		e.AddVerify(v)
 	}
 	return e.Step()
 }
