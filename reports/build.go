@@ -34,6 +34,8 @@ func (c *Collector) Report() *Report {
 	c.distributions(r)
 	r.SLO = c.judge.report(run, windowLength(run.Window))
 	r.Server = serverSection(run.Server, run.Window)
+	r.Timeline = seriesSection(run.Server)
+	r.Bottleneck = bottlenecks(run.Spent, r)
 	c.gpus(r)
 	r.PrefixCache = c.prefixCache(r.Server)
 	r.Cost = c.cost(r)

@@ -296,18 +296,24 @@ func addTime(s *stats.Sample, metric func() (time.Duration, bool)) {
 func inSeconds(d time.Duration) float64 { return float64(d) / 1e9 }
 
 // rounded drops the digits of a rate or a ratio that nobody measured: it keeps
-// nine significant ones. It goes by decimal digits, which are the same on every
-// machine; powers and logarithms are not.
-func rounded(v float64) float64 {
+// nine significant ones.
+func rounded(v float64) float64 { return toDigits(v, 9) }
+
+// short keeps four significant digits, for series of many numbers.
+func short(v float64) float64 { return toDigits(v, 4) }
+
+// toDigits rounds by decimal digits, which are the same on every machine; powers
+// and logarithms are not.
+func toDigits(v float64, digits int) float64 {
 	if math.IsInf(v, 0) || math.IsNaN(v) {
 		return v
 	}
-	var digits [32]byte
-	short, err := strconv.ParseFloat(string(strconv.AppendFloat(digits[:0], v, 'e', 8, 64)), 64)
+	var text [32]byte
+	out, err := strconv.ParseFloat(string(strconv.AppendFloat(text[:0], v, 'e', digits-1, 64)), 64)
 	if err != nil {
 		return v // beyond the largest number, by its last digits
 	}
-	return short
+	return out
 }
 
 // ratio is a ÷ b, absent when b is 0.

@@ -15,6 +15,8 @@ type account struct {
 	from  time.Duration // of the window
 	up    time.Duration // since when it is alive; below 0 while it is not
 
+	steps, tokens float64 // of the whole run
+
 	// The step that runs.
 	began time.Duration
 	terms cost.Step
@@ -42,6 +44,8 @@ func (a *account) begin(now time.Duration, terms cost.Step, held sched.Hold) {
 
 // end is the step's end. The part of it that lies in the window counts.
 func (a *account) end(now, windowEnd time.Duration) {
+	a.steps++
+	a.tokens += a.terms.Tokens
 	took := min(now, windowEnd) - max(a.began, a.from)
 	if took <= 0 {
 		return

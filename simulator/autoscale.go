@@ -165,6 +165,7 @@ func (s *sim) hire(delay time.Duration) {
 	}
 	p.life.from = s.now
 	p.state = starting
+	s.tell(p, Starts)
 	s.noteFleet()
 	s.agenda.plan(s.now+delay, arrivalOf{p})
 }

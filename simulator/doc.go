@@ -14,6 +14,6 @@
 //   - front.go, state.go: between a sender and a replica, and which replicas serve
 //   - replica.go: one engine
 //   - account.go, meter.go: what the replicas did meanwhile
-//   - observe.go, watch.go: who sees a run, and may end it
+//   - observe.go, tracefile.go, watch.go: who sees a run, a trace of it, and who may end it
 //   - request.go, emit.go: a request's life, and its record
 package simulator

@@ -42,6 +42,7 @@ func (c crash) happen(s *sim) {
 		return
 	}
 	drained := p.state == draining
+	s.tell(p, Crashes)
 	s.stop(p)
 	lost := p.requests
 	p.requests = nil

@@ -108,9 +108,7 @@ func (s *sim) renew(old *replica) *replica {
 func (s *sim) begin(p *replica) {
 	p.state = serving
 	p.account.start(s.now)
-	if t := s.config.Trace; t != nil {
-		t.Happened(s.now, p.index, "serves")
-	}
+	s.tell(p, Serves)
 	s.front.ready(p)
 	s.noteFleet()
 	s.meter.see(s, p)
@@ -124,9 +122,6 @@ func (s *sim) stop(p *replica) {
 		s.meter.unsee(s, p)
 		p.account.stop(s.now, s.windowEnd())
 	}
-	if t := s.config.Trace; t != nil {
-		t.Happened(s.now, p.index, "stopped")
-	}
 	p.life.counters = p.stats()
 	p.state = down
 	s.front.gone(p)
@@ -138,6 +133,7 @@ func (s *sim) leave(p *replica) {
 		s.stop(p)
 	}
 	p.life.left = true
+	s.tell(p, Leaves)
 	p.sched, p.requests = nil, nil // a long run may see many come and go
 	s.pay(p)
 	s.noteFleet()

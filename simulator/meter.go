@@ -75,5 +75,6 @@ func (p *replica) sample(now time.Duration) record.ServerSample {
 	v.Preemptions = float64(st.Preemptions)
 	v.PrefixQueries, v.PrefixHits = float64(st.PrefixQueries), float64(st.PrefixHits)
 	v.PromptTokens, v.GenerationTokens = p.counts.prompt, p.counts.generated
+	v.Steps, v.StepTokens = p.account.steps, p.account.tokens
 	return v
 }

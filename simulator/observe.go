@@ -18,6 +18,25 @@ type Observer interface {
 	Step(at, took time.Duration, replica int, b *sched.Batch, st sched.Stats)
 	// Left is a request that its replica no longer has: answered, or taken back.
 	Left(at time.Duration, replica int, key sched.ID, answered bool)
-	// Happened is what befell a replica: it was started, stopped, or it failed.
-	Happened(at time.Duration, replica int, what string)
+	// Happened is what befell a replica. One that crashes or leaves has lost what it
+	// had.
+	Happened(at time.Duration, replica int, what Change)
+}
+
+// Change is what can befall a replica.
+type Change string
+
+// Changes, in the words of a trace.
+const (
+	Starts  Change = "starts" // serves after a delay
+	Serves  Change = "serves"
+	Crashes Change = "crashes"
+	Leaves  Change = "leaves"
+)
+
+// tell has whoever watches know of a change.
+func (s *sim) tell(p *replica, what Change) {
+	if t := s.config.Trace; t != nil {
+		t.Happened(s.now, p.index, what)
+	}
 }
