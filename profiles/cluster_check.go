@@ -140,11 +140,8 @@ func (g *Gateway) Validate() error {
 			return fmt.Errorf("%s: %w", s.form().what, err)
 		}
 	}
-	switch {
-	case g.MaxQueue > 0 && g.InFlight == 0:
-		return errors.New("max_queue has no effect: requests wait in the gateway only where in_flight bounds those at a replica")
-	case g.Fallback.WhenSaturated && g.InFlight == 0:
-		return errors.New("fallback: when_saturated has no effect: the gateway sheds only where in_flight bounds the requests at a replica")
+	if g.Fallback.WhenSaturated && g.MaxQueue == 0 {
+		return errors.New("fallback: when_saturated has no effect: the gateway sheds only where max_queue bounds those who wait")
 	}
 	return nil
 }
@@ -187,6 +184,8 @@ func (a *Autoscale) Validate() error {
 		return nil
 	case a.Metric == "":
 		return errors.New("autoscale needs a metric: queue_depth, kv_usage or utilization")
+	case a.Target == 0:
+		return fmt.Errorf("autoscale needs the target of %s per replica", a.Metric)
 	case a.Max == 0:
 		return errors.New("autoscale needs max, the most replicas that there may be")
 	case a.Min > a.Max:

@@ -126,7 +126,7 @@ func TestClusterJSON(t *testing.T) {
 		"serving: { policy: priority, priorities: { a: 0 } }":                                                  `{"serving":{"policy":"priority","priorities":{"a":0}}}`,
 		"cluster: { replicas: 2, failures: ['crash:at=0s'] }":                                                  `{"cluster":{"failures":[{"at_s":0,"kind":"crash","replica":0}],"replicas":2}}`,
 		"cluster: { pools: [{ replicas: 2, parallel: { tensor: 2 } }] }":                                       `{"cluster":{"pools":[{"parallel":{"tensor":2},"replicas":2}]}}`,
-		"cluster: { gateway: { timeout: 2s, in_flight: 8, fallback: 'ttft=1s,tpot=10ms,when_saturated=on' } }": `{"cluster":{"gateway":{"fallback":{"tpot_s":0.01,"ttft_s":1,"when_saturated":true},"in_flight":8,"timeout_s":2}}}`,
+		"cluster: { gateway: { timeout: 2s, max_queue: 8, fallback: 'ttft=1s,tpot=10ms,when_saturated=on' } }": `{"cluster":{"gateway":{"fallback":{"tpot_s":0.01,"ttft_s":1,"when_saturated":true},"max_queue":8,"timeout_s":2}}}`,
 		"also: [{ tenant: x, arrival: { concurrency: 1 } }]":                                                   `{"also":[{"name":"custom","arrival":{"process":"closed","concurrency":1},"tenant":"x"}]}`,
 	} {
 		s, err := ParseScenario([]byte(text))
@@ -176,18 +176,18 @@ func TestClusterErrors(t *testing.T) {
 		{"a bound without a policy", "cluster: { router: { load_cap: 2 } }\n", "load_cap bounds prefix_affinity"},
 		{"bound", "cluster: { router: { policy: prefix_affinity, load_cap: 0.5 } }\n", "0.5 is no factor of at least 1"},
 		{"router", "cluster: { router: prefix_afinity }\n", `did you mean "prefix_affinity"?`},
-		{"a queue that nobody enters", "cluster: { gateway: { max_queue: 5 } }\n", "max_queue has no effect"},
 		{"nothing shed", "cluster: { gateway: { fallback: { ttft: 1s, tpot: 1ms, when_saturated: on } } }\n", "when_saturated has no effect"},
 		{"half a fallback", "cluster: { gateway: { fallback: { ttft: 1s } } }\n", "needs ttft and tpot"},
 		{"switch", "cluster: { gateway: { in_flight: 1, fallback: { when_saturated: maybe } } }\n", `unknown word "maybe"`},
 		{"nothing tried again", "cluster: { gateway: { retry: { backoff: 1s } } }\n", "say attempts of 2 or more"},
 		{"nested in one word", "cluster: { gateway: retry=3 }\n", "retry: expected keys of its own"},
 		{"link to nowhere", "cluster: { link: { latency: 1ms } }\n", "there are no pools"},
-		{"min above max", "cluster: { autoscale: { metric: kv_usage, min: 5, max: 4 } }\n", "min 5 is above max 4"},
+		{"min above max", "cluster: { autoscale: { metric: kv_usage, target: 0.7, min: 5, max: 4 } }\n", "min 5 is above max 4"},
 		{"no metric", "cluster: { autoscale: { max: 4 } }\n", "autoscale needs a metric"},
-		{"no most", "cluster: { autoscale: { metric: kv_usage } }\n", "autoscale needs max"},
+		{"no most", "cluster: { autoscale: { metric: kv_usage, target: 0.7 } }\n", "autoscale needs max"},
+		{"no target", "cluster: { autoscale: { metric: kv_usage, max: 4 } }\n", "autoscale needs the target of kv_usage"},
 		{"target", "cluster: { autoscale: { metric: kv_usage, max: 4, target: 80 } }\n", "target 80 of kv_usage is a share"},
-		{"begins outside", "cluster: { replicas: 9, autoscale: { metric: kv_usage, max: 4 } }\n", "9 replicas to begin with are outside of min 1 to max 4"},
+		{"begins outside", "cluster: { replicas: 9, autoscale: { metric: kv_usage, target: 0.7, max: 4 } }\n", "9 replicas to begin with are outside of min 1 to max 4"},
 		{"failure", "cluster: { failures: [{ kind: crush }] }\n", `did you mean "crash"?`},
 		{"failure without a kind", "cluster: { failures: [{ at: 1s }] }\n", "a failure needs a kind"},
 		{"no such replica", "cluster: { replicas: 2, failures: [{ kind: crash, replica: 2 }] }\n", "replica 2 does not exist; there are 2, counted from 0"},
@@ -271,8 +271,8 @@ func TestSetKeepsTheRest(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	a := Autoscale{Metric: "queue_depth", Target: 4, Max: 8}
-	if err := a.Set("utilization"); err != nil || a != (Autoscale{Metric: "utilization", Max: 8}) {
-		t.Errorf("%+v, %v", a, err)
+	if err := a.Set("utilization"); err == nil || !strings.Contains(err.Error(), "needs the target of utilization") {
+		t.Errorf("the target of another metric stays: %+v, %v", a, err)
 	}
 	if err := a.Set("utilization:target=0.5,min=2"); err != nil || a != (Autoscale{Metric: "utilization", Target: 0.5, Min: 2, Max: 8}) {
 		t.Errorf("%+v, %v", a, err)

@@ -60,8 +60,8 @@ func drawCluster(t *rapid.T) (c Cluster) {
 	if c.Router.Policy != "" {
 		c.Router.LoadCap = rapid.SampledFrom([]float64{0, -1, 1, 1.25}).Draw(t, "load cap")
 	}
-	if g := &c.Gateway; g.InFlight == 0 {
-		g.MaxQueue, g.Fallback.WhenSaturated = 0, false
+	if g := &c.Gateway; g.MaxQueue == 0 {
+		g.Fallback.WhenSaturated = false
 	}
 	if g := &c.Gateway; g.Fallback.TTFT == 0 || g.Fallback.TPOT == 0 {
 		g.Fallback = Fallback{}

@@ -227,6 +227,7 @@ func (sim *simulation) complete(sc profiles.Scenario) error {
 	} else {
 		filled.workload(w, standard.Workload)
 	}
+	sc.Also = filled.further(sc.Also, standard.Workload)
 	run := &sim.request.Run
 	var slos []profiles.SLO
 	slos, sim.sloGiven = filled.slo(sc)
