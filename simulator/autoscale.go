@@ -64,7 +64,8 @@ func (sc *scaler) happen(s *sim) {
 	}
 	all := s.scaledPool()
 	have := len(all)
-	want := sc.stabilize(s.now, sc.desired(s, all))
+	sum, serve := sc.measure(s, all)
+	want := sc.stabilize(s.now, desired(sum, serve, have, sc.Target))
 	want = min(max(want, sc.Min), sc.Max)
 	for range want - have {
 		s.hire(sc.StartDelay)
@@ -86,24 +87,24 @@ func (s *sim) scaledPool() (all []*replica) {
 	return all
 }
 
-// desired is the rule above. Replicas that do not serve yet have no metric: when
-// more are wanted they count as idle, so that what was asked for already is not
-// asked for again; when fewer are, they do not count.
-func (sc *scaler) desired(s *sim, all []*replica) int {
-	sum, serve := sc.measure(s, all)
+// desired is the rule above, of a metric's sum over the replicas that serve, of all
+// that are there. Those that do not serve yet have no metric: when more are wanted
+// they count as idle, so that what was asked for already is not asked for again;
+// when fewer are, they do not count.
+func desired(sum float64, serve, all int, target float64) int {
 	if serve == 0 {
-		return len(all)
+		return all
 	}
 	count := serve
-	ratio := sum / (float64(serve) * sc.Target)
-	if ratio > 1 && serve < len(all) {
-		count = len(all)
-		if ratio = sum / (float64(count) * sc.Target); ratio < 1 {
-			return len(all)
+	ratio := sum / (float64(serve) * target)
+	if ratio > 1 && serve < all {
+		count = all
+		if ratio = sum / (float64(count) * target); ratio < 1 {
+			return all
 		}
 	}
 	if ratio >= 1-scaleTolerance && ratio <= 1+scaleTolerance {
-		return len(all)
+		return all
 	}
 	return int(min(math.Ceil(ratio*float64(count)), math.MaxInt32))
 }

@@ -71,11 +71,8 @@ func (c *Config) check() error {
 	}
 	replicas := 0
 	for _, p := range c.Pools {
-		if err := p.Kind.Sched.Validate(); err != nil {
+		if err := p.Kind.check(); err != nil {
 			return fmt.Errorf("pool %s: %w", p.Name, err)
-		}
-		if p.Kind.Blocks < 1 || p.Kind.BlockSize < 1 {
-			return fmt.Errorf("pool %s: a KV cache of %d blocks of %d tokens holds nothing", p.Name, p.Kind.Blocks, p.Kind.BlockSize)
 		}
 		replicas += p.Replicas
 	}
@@ -85,7 +82,7 @@ func (c *Config) check() error {
 	if c.scaled() {
 		replicas = max(replicas, replicas-c.Pools[0].Replicas+c.Cluster.Autoscale.Max)
 	}
-	return cmp.Or(c.checkScaling(), c.checkFailures(replicas))
+	return cmp.Or(c.checkRoles(), c.checkScaling(), c.checkFailures(replicas))
 }
 
 // endless reports whether a stream never ends by itself.
@@ -107,8 +104,8 @@ type Result struct {
 	Fleet []FleetChange
 	// ReplicaSeconds and AcceleratorSeconds are what was paid for in the window,
 	// replicas that start, drain or have crashed included; USDPerHour is the mean
-	// over it, of the replicas whose price is known.
+	// over it, of the replicas whose price is known and of what the fallback was paid.
 	ReplicaSeconds, AcceleratorSeconds, USDPerHour float64
 
-	Gateway GatewayCounts
+	Gateway GatewayCounts // zero without a gateway
 }

@@ -1,6 +1,8 @@
 package simulator
 
 import (
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/llmctl/llmctl/engine/sched"
@@ -107,4 +109,24 @@ func (p *replica) sent(pinned *sched.Pinned) {
 		p.step() // somebody may have waited for them
 	}
 	p.s.emptied(p)
+}
+
+// checkRoles reports pools between which requests can not pass.
+func (c *Config) checkRoles() error {
+	count := map[string]int{}
+	for _, p := range c.Pools {
+		switch role := p.Kind.Role; role {
+		case "", "serve", prefill, decode:
+			count[role] += p.Replicas
+		default:
+			return fmt.Errorf("pool %s: role %q, expected serve, prefill or decode", p.Name, role)
+		}
+	}
+	switch all := count[""] + count["serve"] + count[prefill]; {
+	case all == 0 && count[decode] > 0:
+		return errors.New("requests have nowhere to come in: every pool has the role decode")
+	case count[prefill] > 0 && count[decode] == 0:
+		return errors.New("a pool with the role prefill needs one with the role decode")
+	}
+	return nil
 }

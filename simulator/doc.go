@@ -12,8 +12,10 @@
 //   - run.go, events.go: the clock and the order of events
 //   - source.go: who sends when: sessions, closed loops, users
 //   - front.go, state.go: between a sender and a replica, and which replicas serve
+//   - gateway.go: limits; gateway_queue.go, gateway_try.go: waiting, tries and retries
+//   - route.go, provider.go, outage.go: router policies, the fallback, ways that are cut
 //   - replica.go: one engine
 //   - account.go, meter.go: what the replicas did meanwhile
-//   - observe.go, tracefile.go, watch.go: who sees a run, a trace of it, and who may end it
+//   - observe.go, watch.go, tracefile.go: who sees a run and may end it, and a trace of it
 //   - request.go, emit.go: a request's life, and its record
 package simulator

@@ -138,11 +138,17 @@ func (g *gateway) withdraw(r *request) {
 	}
 }
 
-// result is what the gateway did. There may be none.
-func (g *gateway) result() GatewayCounts {
+// settleGateway writes into the result what the gateway did, and what its fallback
+// cost. Where the replicas have no price, the sum has none.
+func (s *sim) settleGateway() {
+	g := s.front.gateway
 	if g == nil {
-		return GatewayCounts{}
+		return
 	}
+	r := &s.result
 	g.provider.bill()
-	return g.counts
+	r.Gateway = g.counts
+	if length := float64(r.Window.End-r.Window.Start) / 1e9; r.USDPerHour > 0 && length > 0 {
+		r.USDPerHour += g.counts.Fallback.USD * 3600 / length
+	}
 }

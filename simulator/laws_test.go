@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -219,12 +220,25 @@ func (w *watched) checkEnd() {
 	if sampled != w.received {
 		t.Fatalf("%g tokens were sampled, %g received (a replica is down: %t)", sampled, w.received, dropped)
 	}
-	if s.result.ReplicaSeconds < 0 || s.result.Window.End < s.result.Window.Start {
-		t.Fatalf("window %v with %g replica-seconds", s.result.Window, s.result.ReplicaSeconds)
+	if there := fleetSeconds(s.result); math.Abs(there-s.result.ReplicaSeconds) > 1e-6 {
+		t.Fatalf("%g replica-seconds were paid for, %g were there: window %v, fleet %v", s.result.ReplicaSeconds, there, s.result.Window, s.result.Fleet)
 	}
 	if !slices.IsSortedFunc(s.result.Fleet, func(a, b FleetChange) int { return int(a.At - b.At) }) {
 		t.Fatalf("fleet out of order: %v", s.result.Fleet)
 	}
+}
+
+// fleetSeconds is the time of all replicas in the window, by their number.
+func fleetSeconds(r Result) float64 {
+	var sum time.Duration
+	for i, c := range r.Fleet {
+		until := r.Window.End
+		if i+1 < len(r.Fleet) {
+			until = min(until, r.Fleet[i+1].At)
+		}
+		sum += time.Duration(c.Serving+c.Starting+c.Draining+c.Down) * max(0, until-max(c.At, r.Window.Start))
+	}
+	return sum.Seconds()
 }
 
 // small is a kind whose steps last as long as their work, and which is full soon.

@@ -35,7 +35,7 @@ func (m *meter) happen(s *sim) {
 	if m.rounds++; m.rounds == mostRounds {
 		m.thin()
 	}
-	s.agenda.plan(s.now+m.every, m)
+	s.agenda.plan(s.now-s.now%m.every+m.every, m)
 }
 
 // round samples every replica that has a metrics page.

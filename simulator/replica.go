@@ -3,7 +3,6 @@ package simulator
 import (
 	"time"
 
-	"github.com/llmctl/llmctl/engine/kv"
 	"github.com/llmctl/llmctl/engine/sched"
 	"github.com/llmctl/llmctl/reports/record"
 	"github.com/llmctl/llmctl/sizing/cost"
@@ -26,10 +25,15 @@ type replica struct {
 	batch    *sched.Batch // that runs; nil while idle
 	steps    record.Steps
 
-	shape   cost.Batch // reused
-	results []sched.Result
-	counts  counts
-	account account
+	pipe  *pipe         // nil without a pipeline
+	group group         // of static batching
+	link  time.Duration // when the link to the host is free
+
+	shape    cost.Batch // reused
+	drafting cost.Batch // reused
+	results  []sched.Result
+	counts   counts
+	account  account
 }
 
 // counts are a replica's totals.
@@ -42,8 +46,10 @@ func newReplica(s *sim, index int, p *Pool) *replica {
 	k := &p.Kind
 	return &replica{
 		s: s, index: index, pool: p, kind: k, account: newAccount(s.config.Warmup, s.now),
-		sched:    sched.New(k.Sched, kv.NewPool(k.Blocks+1, k.BlockSize)), // one is the null block
+		sched:    k.engine(),
+		pipe:     k.newPipe(),
 		requests: map[sched.ID]*request{},
+		group:    group{on: k.Serving.Batching == "static"},
 	}
 }
 
@@ -89,7 +95,12 @@ func (p *replica) step() {
 	if p.state == down {
 		return // that was the last one of a replica that goes
 	}
+	if p.pipe != nil {
+		p.enter()
+		return
+	}
 	p.batch = p.sched.Schedule(p.s.now)
+	p.beginLoads()
 	p.life.turned(p.s.now, p.batch != nil)
 	if p.batch == nil {
 		return
@@ -103,16 +114,21 @@ func (p *replica) step() {
 
 // duration is how long a batch runs.
 func (p *replica) duration(b *sched.Batch) time.Duration {
-	p.shape.Prefill, p.shape.Decode = p.shape.Prefill[:0], p.shape.Decode[:0]
+	p.shape.Prefill, p.shape.Decode, p.shape.Verify = p.shape.Prefill[:0], p.shape.Decode[:0], p.shape.Verify[:0]
 	for i := range b.Entries {
 		e := &b.Entries[i]
-		if e.Tokens == 1 && e.Sample {
+		switch {
+		case e.Drafts > 0:
+			p.shape.Verify = append(p.shape.Verify, cost.Verify{Tokens: float64(e.Tokens), Context: float64(e.Start)})
+		case e.Tokens == 1 && e.Sample:
 			p.shape.Decode = append(p.shape.Decode, cost.Decode{Sequences: 1, Context: float64(e.Start)})
-		} else {
+		default:
 			p.shape.Prefill = append(p.shape.Prefill, cost.Prefill{Tokens: float64(e.Tokens), Context: float64(e.Start), Final: e.Sample})
 		}
 	}
+	p.pad(b)
 	terms := cost.StepTime(p.kind.Facts, p.kind.Device, p.kind.Constants, p.shape)
+	terms.Seconds += p.draftTime(b)
 	p.account.begin(p.s.now, terms, p.sched.Held())
 	return max(1, seconds(terms.Seconds*p.pace()))
 }
@@ -140,14 +156,23 @@ func (p *replica) happen(s *sim) {
 		if !e.Sample {
 			continue
 		}
-		p.results = append(p.results, sched.Result{ID: e.ID, Tokens: 1})
+		result := p.outcome(r, e)
+		p.results = append(p.results, result)
 		if p.kind.Role == prefill {
 			r.pinned = p.sched.Pin(e)
 			continue // the decode replica samples the token once more
 		}
-		r.took(p, number, s.now)
+		if p.group.on {
+			r.withheld += result.Tokens
+			continue
+		}
+		r.took(p, number, s.now, result.Tokens)
 	}
 	for _, f := range p.sched.Complete(b, p.results) {
+		if p.group.on {
+			p.group.over = append(p.group.over, f)
+			continue
+		}
 		r := p.requests[f.ID]
 		p.left(r, true)
 		p.counts.finished++
@@ -157,18 +182,21 @@ func (p *replica) happen(s *sim) {
 		}
 		s.finished(r, f.Reason)
 	}
+	if p.group.on {
+		p.handOut(number)
+	}
 	p.step()
 }
 
-// took is a token that a request got in a step.
-func (r *request) took(p *replica, step int, now time.Duration) {
+// took is what a request got in a step.
+func (r *request) took(p *replica, step int, now time.Duration, tokens int) {
 	if r.produced == 0 {
 		r.first = now
 		r.chunks.Steps = &p.steps
 		p.s.front.answering(r)
 	}
-	r.produced++
+	r.produced += tokens
 	r.last = now
-	r.chunks.Extend(step)
-	p.counts.generated++
+	r.chunks.Add(step, tokens)
+	p.counts.generated += float64(tokens)
 }

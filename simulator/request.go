@@ -34,6 +34,7 @@ type request struct {
 
 	cached    int // prompt tokens that the cache saved; −1 before it was admitted
 	produced  int
+	withheld  int // tokens that a static batch has not handed out yet
 	firstStep bool
 	first     time.Duration
 	last      time.Duration

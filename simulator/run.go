@@ -83,7 +83,7 @@ func (s *sim) finish() Result {
 	s.settleFleet()
 	s.result.Server = s.meter.samples
 	s.result.Spent = s.spent()
-	s.result.Gateway = s.front.gateway.result()
+	s.settleGateway()
 	return s.result
 }
 

@@ -9,7 +9,7 @@ const (
 	HeldBlocks              // the first in the queue finds too few free blocks, or somebody was preempted
 	HeldBudget              // the step's tokens are spent
 	// HeldBatch: the batch takes no more. A static one is closed; one of a pipeline
-	// has its part, or the first in the queue waits for a token that is in flight.
+	// has its part, or the first in the queue was preempted and is still in flight.
 	HeldBatch
 )
 
@@ -33,7 +33,7 @@ func (s *Scheduler) admitWaiting(b *Batch) Hold {
 			return HeldSlots
 		case s.budget <= 0:
 			return HeldBudget
-		case closed || len(b.Entries) >= s.part || s.pending(r):
+		case closed || len(b.Entries) >= s.part || r.inFlight > 0:
 			return HeldBatch
 		}
 		s.match(r)
@@ -119,6 +119,8 @@ func (s *Scheduler) admit(b *Batch, r *sequence, place, n int) {
 	}
 	r.state = running
 	r.admitted = b.At
+	s.admitted++
+	r.ordinal = s.admitted
 	s.running = append(s.running, r)
 	s.schedule(b, r, n)
 	b.Entries[len(b.Entries)-1].Admitted = true

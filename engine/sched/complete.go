@@ -71,7 +71,7 @@ func (s *Scheduler) settle(r *sequence, e *Entry, res Result) {
 		// that was preempted has computed nothing, and so offers nothing.
 		s.register(r, r.computed)
 		if e.Sample && r.state == running && r.inFlight == 0 {
-			r.drafts = res.Drafts
+			r.drafts = int32(res.Drafts)
 		}
 		return
 	}

@@ -9,7 +9,8 @@ import (
 // Load is a transfer from the host tier to be made: Tokens tokens from Start on of
 // a request's sequence into the blocks that cover them, Blocks[Start/size …]. The
 // request waits for it, out of the queue, and others overtake it (vLLM's
-// WAITING_FOR_REMOTE_KVS).
+// WAITING_FOR_REMOTE_KVS). The blocks may still be written by batches that were
+// handed out before: the transfer begins when those have run.
 type Load struct {
 	ID     ID
 	Start  int

@@ -14,12 +14,15 @@ func (s *Scheduler) CheckIntegrity() error {
 		return fmt.Errorf("%d requests run, at most %d may", len(s.running), s.cfg.MaxNumSeqs)
 	}
 	for _, r := range s.running {
+		if r.steady {
+			s.cohort.settle(r)
+		}
 		switch {
 		case r.state != running || s.byID[r.req.ID] != r:
 			return fmt.Errorf("request %d is in the running list, but does not run", r.req.ID)
 		case s.blocksFor(r.extent) != len(r.table) || r.computed > r.extent:
 			return fmt.Errorf("request %d has %d blocks for %d tokens, %d of them computed", r.req.ID, len(r.table), r.extent, r.computed)
-		case r.computed-r.verifying > r.length || r.known > r.length || r.extent >= r.limit || r.length > r.limit:
+		case r.computed-int(r.verifying) > r.length || r.known > r.length || r.extent >= r.limit || r.length > r.limit:
 			return fmt.Errorf("request %d has %d tokens computed and %d known of %d, at most %d",
 				r.req.ID, r.computed, r.known, r.length, r.limit)
 		}

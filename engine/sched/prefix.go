@@ -46,14 +46,33 @@ func (s *Scheduler) countHit(r *sequence, hit int) {
 func (s *Scheduler) register(r *sequence, tokens int) {
 	size := s.pool.BlockSize()
 	known := min(tokens, r.known)
+	if r.req.Shared != 0 {
+		known = min(known, max(0, r.req.Shared)*size)
+	}
 	// Most steps of most requests fill no block; a product is cheaper than the
 	// quotient below.
 	if known < (r.registered+1)*size || !s.writesCache(r) {
 		return
 	}
-	full := known / size
+	s.registerUpTo(r, known/size)
+}
+
+// registerOwn offers the blocks of a request that is preempted: it will look for
+// them itself, those that nobody else wants included.
+func (s *Scheduler) registerOwn(r *sequence) {
+	if r.req.Shared != 0 && s.writesCache(r) {
+		s.registerUpTo(r, min(r.computed, r.known)/s.pool.BlockSize())
+	}
+}
+
+// offersNext reports whether others may ask for the next block that r fills.
+func (s *Scheduler) offersNext(r *sequence) bool {
+	return s.writesCache(r) && (r.req.Shared == 0 || r.registered < r.req.Shared)
+}
+
+func (s *Scheduler) registerUpTo(r *sequence, full int) {
 	for i := r.registered; i < full; i++ {
 		s.pool.Register(r.table[i], r.req.Hash(i))
 	}
-	r.registered = full
+	r.registered = max(r.registered, full)
 }

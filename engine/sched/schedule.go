@@ -18,11 +18,11 @@ func (s *Scheduler) Schedule(now time.Duration) *Batch {
 	if s.scheduled-s.completed >= uint64(len(s.batches)) {
 		panic(fmt.Sprintf("sched: Schedule with %d batches in flight", len(s.batches)))
 	}
+	if s.cohort.on {
+		s.dissolve()
+	}
 	s.drain()
-	b := s.batch(s.scheduled)
-	*b = Batch{Step: s.scheduled, At: now, Entries: b.Entries[:0], Preempted: b.Preempted[:0], seqs: b.seqs[:0]}
-	s.budget, s.part = s.cfg.MaxNumBatchedTokens, s.share()
-	s.loads = s.loads[:0]
+	b := s.nextBatch(now)
 
 	// Under Priority the first in the list can be the worst of all and so
 	// preempt itself. The step would then be empty, though others can run.
@@ -41,6 +41,15 @@ func (s *Scheduler) Schedule(now time.Duration) *Batch {
 		return nil
 	}
 	s.advance(b)
+	return b
+}
+
+// nextBatch is the batch to compose, empty, with all of the budget.
+func (s *Scheduler) nextBatch(now time.Duration) *Batch {
+	s.budget, s.part = s.cfg.MaxNumBatchedTokens, s.share()
+	s.loads = s.loads[:0]
+	b := s.batch(s.scheduled)
+	*b = Batch{Step: s.scheduled, At: now, Entries: b.Entries[:0], Preempted: b.Preempted[:0], seqs: b.seqs[:0]}
 	return b
 }
 
@@ -133,7 +142,7 @@ func (s *Scheduler) advance(b *Batch) {
 		if e.Sample {
 			r.length++
 		}
-		r.verifying = int(e.Drafts)
+		r.verifying = e.Drafts
 		r.inFlight++
 	}
 	s.scheduled++

@@ -17,11 +17,12 @@ type Scheduler struct {
 
 	watermark int // blocks
 
-	running []*sequence // in order of admission
-	waiting queue
-	byID    map[ID]*sequence
-	added   int64 // tickets given out at the back of the queue, from 1 up
-	front   int64 // tickets given out at the front, from −1 down
+	running  []*sequence // in order of admission
+	waiting  queue
+	byID     map[ID]*sequence
+	added    int64 // tickets given out at the back of the queue, from 1 up
+	front    int64 // tickets given out at the front, from −1 down
+	admitted int64 // ordinals given out
 
 	batches              []Batch // used in turn
 	scheduled, completed uint64  // batches handed out and taken back
@@ -39,6 +40,14 @@ type Scheduler struct {
 	pinned      []*Pinned
 	spare       []*sequence
 	spareTables [][]kv.Block
+
+	// Of rounds (Begin and End).
+	cohort  cohort
+	round   Round
+	others  []*sequence // that run and are not in the cohort, in order of admission
+	chunks  []int       // tokens of each of them in the round being composed
+	leaving []*sequence
+	results []Result
 }
 
 // New returns a scheduler that owns the given pool. It panics on a
@@ -108,14 +117,23 @@ func (s *Scheduler) Abort(id ID) bool {
 		return false
 	}
 	if r.state == running {
-		i := slices.Index(s.running, r)
-		s.running = slices.Delete(s.running, i, i+1)
+		if r.steady {
+			s.cohort.leave(r)
+		}
+		s.dropRunning(r)
 	}
 	s.end(r)
 	if r.inFlight == 0 { // else the last Complete or Loaded that mentions it recycles it
 		s.recycle(r)
 	}
 	return true
+}
+
+// dropRunning takes a sequence out of the running list, which is in order of
+// admission.
+func (s *Scheduler) dropRunning(r *sequence) {
+	i, _ := byOrdinal(s.running, r)
+	s.running = slices.Delete(s.running, i, i+1)
 }
 
 // end takes a sequence out of the queue or frees its blocks, and forgets its

@@ -21,31 +21,35 @@ const (
 //
 // There is no prefill or decode phase: every step moves computed towards length.
 // length runs ahead of known by the tokens that batches in flight will sample.
+//
+// What every step touches comes first.
 type sequence struct {
-	req   Request
-	state state
-
 	computed int // tokens whose K and V are written, once the batches in flight have run
 	length   int // prompt and output tokens, those being sampled in flight included
 	known    int // prompt and output tokens that the caller has seen
 	extent   int // tokens that the table covers: as far as entries have reached since admission
 	limit    int // length at which the request ends
 
-	table      []kv.Block
+	drafts    int32 // tokens proposed for its next entry
+	verifying int32 // drafts in flight: until they are verified, its length is not known
+	inFlight  int32 // batches and loads handed out and not completed that mention it
+	state     state
+
 	registered int // blocks at the head of table that are in the prefix cache
+	table      []kv.Block
+	cached     int // prompt tokens hit at the first admission; −1 before it
+	req        Request
 
-	drafts    int // tokens proposed for its next entry
-	verifying int // drafts in flight: until they are verified, its length is not known
-
-	cached      int // prompt tokens hit at the first admission; −1 before it
 	preemptions int
 	admitted    time.Duration
-	inFlight    int // batches and loads handed out and not completed that mention it
 	external    int // tokens that came from the host for the admission to come
 
 	arrived int64 // order of Add
+	ordinal int64 // order of admission
 	place   place // in the waiting queue
 	heapAt  int   // index in the waiting queue
+
+	membership
 }
 
 // newSequence takes a sequence from the spares, or makes one.

@@ -11,7 +11,7 @@ func (r *sequence) proposed() int {
 	if r.drafts == 0 {
 		return 0
 	}
-	return min(r.drafts, r.limit-r.length-1)
+	return min(int(r.drafts), r.limit-r.length-1)
 }
 
 // pending tells whether the next entry of r can not be composed before a batch

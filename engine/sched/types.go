@@ -24,6 +24,11 @@ type Request struct {
 	// caller: equal hashes share blocks. nil keeps the request out of the
 	// prefix cache.
 	Hash func(i int) kv.Hash
+	// Shared is the number of leading blocks that others may ask for, later
+	// requests with the same beginning among them: 0 is all, below 0 none. The
+	// others are offered only when the request is preempted, because then it looks
+	// for its own blocks. Hits and blocks are the same as with 0, when nobody asks.
+	Shared int
 	// SkipCacheRead makes the request compute everything itself, as prompt
 	// log-probabilities need; it still fills the cache.
 	SkipCacheRead bool
@@ -39,8 +44,8 @@ type Entry struct {
 	ID     ID
 	Start  int
 	Tokens int
-	// Blocks is the block table that covers tokens 0 … Start+Tokens−1. It is
-	// owned by the scheduler and valid until Complete of this batch.
+	// Blocks is the block table that covers tokens 0 … Start+Tokens−1, and those
+	// behind them that wrong drafts have left. It is owned by the scheduler and valid until Complete of this batch.
 	Blocks []kv.Block
 	// Cached is how many prompt tokens the prefix cache saved, frozen at the
 	// request's first admission.

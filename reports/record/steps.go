@@ -58,17 +58,33 @@ func (s *Steps) Forget(before int) {
 }
 
 // StepChunks are the output events of a request that steps of an engine produced,
-// one token in each of the steps of Spans. A million of them take a few words.
+// one in each of the steps of Spans. A million of one token each take a few words.
 type StepChunks struct {
-	Steps *Steps
-	Spans []StepSpan // in ascending order, none of them empty
+	Steps  *Steps
+	Spans  []StepSpan // in ascending order, none of them empty
+	Tokens []int32    // of each event; nil when each is one token
 }
 
 // StepSpan is the steps From ≤ step < To.
 type StepSpan struct{ From, To int }
 
-// Extend adds a step, which comes after all others.
-func (c *StepChunks) Extend(step int) {
+// Add adds a step with a number of tokens, which comes after all others.
+func (c *StepChunks) Add(step, tokens int) {
+	if tokens != 1 && c.Tokens == nil {
+		for range c.Len() {
+			c.Tokens = append(c.Tokens, 1)
+		}
+	}
+	if tokens != 1 || c.Tokens != nil {
+		c.Tokens = append(c.Tokens, int32(tokens))
+	}
+	c.extend(step)
+}
+
+// Extend adds a step with one token, which comes after all others.
+func (c *StepChunks) Extend(step int) { c.Add(step, 1) }
+
+func (c *StepChunks) extend(step int) {
 	if n := len(c.Spans); n > 0 && c.Spans[n-1].To == step {
 		c.Spans[n-1].To++
 		return
@@ -87,11 +103,17 @@ func (c *StepChunks) Len() (n int) {
 // All implements Chunks.
 func (c *StepChunks) All() iter.Seq2[time.Duration, Count] {
 	return func(yield func(time.Duration, Count) bool) {
+		i := 0
 		for _, span := range c.Spans {
 			for step := span.From; step < span.To; step++ {
-				if !yield(c.Steps.End(step), Counted(1)) {
+				tokens := 1
+				if c.Tokens != nil {
+					tokens = int(c.Tokens[i])
+				}
+				if !yield(c.Steps.End(step), Counted(tokens)) {
 					return
 				}
+				i++
 			}
 		}
 	}

@@ -54,8 +54,6 @@ func (s *Study) replicas(served *sizing.Served) (int, error) {
 	switch {
 	case r.Scenario.Cluster.Replicas > 0:
 		return r.Scenario.Cluster.Replicas, nil
-	case r.Count > 0 && r.Count < served.Accelerators:
-		return 0, &CannotServe{[]string{fmt.Sprintf("a replica takes %d accelerators, and there are %d", served.Accelerators, r.Count)}}
 	case r.Count > 0:
 		return r.Count / served.Accelerators, nil
 	case scale.Metric != "":

@@ -148,7 +148,7 @@ func (s *Study) Facts(seed uint64) (record.Run, error) {
 	run.Setup = fmt.Sprintf("seed %d, length %s, warm-up %s, drain %s", seed, l.Words(), l.Warmup, l.Drain)
 	run.Asked = s.asked()
 	run.Window = record.Window{Start: l.Warmup, End: endOpen}
-	run.Target.Cluster = s.cluster()
+	run.Target.Cluster = s.poolFacts()
 	return run, nil
 }
 

@@ -201,12 +201,3 @@ func TestCheapest(t *testing.T) {
 		t.Error(diff)
 	}
 }
-
-// TestCannotServe: what can not run is refused with the reason.
-func TestCannotServe(t *testing.T) {
-	_, err := New(small(func(r *Request) { r.Sizing.Scenario.Model = "llama-3.1-405b" }))
-	var can *CannotServe
-	if !errors.As(err, &can) || len(can.Reasons) == 0 {
-		t.Errorf("%v", err)
-	}
-}
