@@ -318,7 +318,7 @@ func TestDocumentedScenarios(t *testing.T) {
 		&s.Cluster.Gateway.Limits, &s.Cluster.Gateway.Retry, &s.Cluster.Gateway.Fallback, &s.Cluster.Link, &s.Cluster.Autoscale, &s.Cluster.Failures[0],
 	} {
 		for _, slot := range section.slots() {
-			if !regexp.MustCompile("`([a-z ]+: )?"+slot.name+"`").Match(text) {
+			if !regexp.MustCompile("`([a-z ]+: )?" + slot.name + "`").Match(text) {
 				t.Errorf("docs/scenario.md does not explain %s of %s", slot.name, section.form().what)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/llmctl/llmctl/profiles"
 )
@@ -93,5 +94,19 @@ func TestSearchKeepsServing(t *testing.T) {
 		if o.MaxNumSeqs != 64 || o.MaxNumBatchedTokens != 4096 || o.KVDType != "fp8" || o.WeightDType != "fp8" || o.Replicas == 1000 {
 			t.Errorf("%+v", o.Configuration)
 		}
+	}
+}
+
+// TestScalingIsFinite: clients on given accelerators, at a rate at which arrivals that
+// do not wait would queue without an end.
+func TestScalingIsFinite(t *testing.T) {
+	p := mustCompute(t, scenario(func(r *Request) {
+		r.Scenario.Model, r.Count = "qwen3-30b-a3b", 7
+		r.Scenario.Workload = profiles.Workload{Input: fixed(3), Output: profiles.Distribution{Kind: profiles.Uniform, Min: 1, Max: 2}}
+		r.Scenario.Workload.Arrival = profiles.Arrival{Process: profiles.Closed, Concurrency: 90}
+		r.Scenario.SLO = []profiles.SLO{{TTFT: 80 * time.Second, E2E: 355 * time.Millisecond}}
+	}))
+	if p.Scaling == nil || !(p.Scaling.Running > 0 && p.Scaling.Running <= 90) {
+		t.Errorf("%+v", p.Scaling)
 	}
 }
