@@ -112,8 +112,10 @@ func TestGoldenWaveInReplica(t *testing.T) {
 			decodes, prompts, tokens := 0, []int(nil), 0
 			for len(prompts) == 0 && o.now < time.Second {
 				o.until(o.now + 10*time.Millisecond)
-				decodes, tokens = 0, o.replica.batch.Tokens
-				for _, e := range o.replica.batch.Entries {
+				decodes = o.replica.round.Steady
+				tokens = decodes
+				for _, e := range o.replica.round.Entries {
+					tokens += e.Tokens
 					if e.Tokens == 1 {
 						decodes++
 					} else if e.Tokens > 16 {

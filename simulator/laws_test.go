@@ -195,7 +195,7 @@ func (w *watched) checkReplicas() {
 		if n := p.sched.Len(); n > p.load {
 			w.t.Fatalf("replica %d serves %d requests and has a load of %d", p.index, n, p.load)
 		}
-		if busy := p.sched.Running() > 0; busy && p.batch == nil {
+		if busy := p.sched.Running() > 0; busy && p.idle() {
 			w.t.Fatalf("replica %d has requests that run, and no step", p.index)
 		}
 	}

@@ -29,6 +29,7 @@ type sim struct {
 	known   bool          // the end of the window is
 	onEnd   func(record.Window)
 	flying  map[int64]*request
+	runsOn  bool // a replica may end its step itself when nothing comes before
 	result  Result
 }
 
@@ -41,6 +42,7 @@ func Run(ctx context.Context, c Config, onEnd func(record.Window), emit func(*re
 		return Result{}, err
 	}
 	s := newSim(c, onEnd, emit)
+	s.runsOn = true
 	for n := 0; ; n++ {
 		if n&0xfff == 0 && ctx.Err() != nil {
 			return s.finish(), context.Cause(ctx)
