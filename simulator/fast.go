@@ -25,7 +25,7 @@ func (p *replica) runRounds() {
 		}
 		p.noteSteady()
 		end := p.s.now + p.roundDuration()
-		if !p.s.agenda.idleUntil(end) {
+		if !p.s.runsOn || !p.s.agenda.idleUntil(end) {
 			p.s.agenda.plan(end, p)
 			return
 		}
