@@ -72,6 +72,11 @@ bench-micro: ## run the benchmarks beside the hot paths
 bench-size: ## measure a plan, and a search of 10,000 configurations (bar: 2 s on 2 cores)
 	$(GO) test -run '^$$' -bench 'Compute|Explore' -benchtime 3x ./sizing
 
+.PHONY: bench-simulator
+bench-simulator: build ## measure the simulator: requests/s, steps/s, allocations, and CPU and memory of whole processes (Linux)
+	$(GO) test -run '^$$' -bench Run -benchtime 5x ./simulator
+	$(GO) run ./cmd/benchsim -llmctl bin/llmctl
+
 .PHONY: bench-peers
 bench-peers: ## install the load tools that bench-loadgen compares with: some gigabytes
 	scripts/install-peers bin/peers
@@ -87,7 +92,7 @@ bin/python/bin/python:
 
 .PHONY: integration
 integration: bin/python/bin/python ## run the tests that need more than Go, or minutes
-	LLMCTL_OPENAI_PYTHON=$(CURDIR)/bin/python/bin/python $(GO) test -tags integration ./cmd/... ./sizing/...
+	LLMCTL_OPENAI_PYTHON=$(CURDIR)/bin/python/bin/python $(GO) test -tags integration ./cmd/... ./sizing/... ./internal/house/...
 
 .PHONY: ci
 ci: lint race integration fuzz ## everything: lint, race, integration tier, a short fuzz run

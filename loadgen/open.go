@@ -82,8 +82,9 @@ func (r *runner) caughtUp(end time.Duration) bool {
 }
 
 // endOfTrace fixes the end of a window after which no request will ever be due: a
-// mean gap after the last one, as if another one had been due then. Requests that
-// were all due at once are measured until they have ended.
+// mean gap after the last one, as if another one had been due then, but no later
+// than planned. Requests that were all due at once are measured until they have
+// ended.
 func (r *runner) endOfTrace() {
 	last, n := time.Duration(r.lastDue.Load()), r.collector.scheduled.Load()
 	if last == 0 || n < 2 {
@@ -91,7 +92,11 @@ func (r *runner) endOfTrace() {
 		r.ended(r.now())
 		return
 	}
-	r.ended(last + last/time.Duration(n-1))
+	end := last + last/time.Duration(n-1)
+	if planned := r.planned(); planned > 0 {
+		end = min(end, planned)
+	}
+	r.ended(end)
 }
 
 // converse sends a job and, as long as nobody thinks in between, those that

@@ -70,6 +70,7 @@ func TestSimulatorSendsTheSame(t *testing.T) {
 			options: Options{Requests: 40}},
 		{name: "trace to its end", workload: profiles.Workload{Arrival: traced, Input: lengths, Output: one}, recorded: trace},
 		{name: "trace cut short", workload: profiles.Workload{Arrival: traced, Input: lengths, Output: one}, recorded: trace, options: Options{Duration: 600 * time.Millisecond}},
+		{name: "trace just before the end", workload: profiles.Workload{Arrival: traced, Input: lengths, Output: one}, recorded: trace, options: Options{Duration: 1200 * time.Millisecond}},
 		{name: "trace all at once", workload: profiles.Workload{Arrival: traced, Input: lengths, Output: one}, recorded: trace[:1]},
 		{name: "trace under another arrival", workload: profiles.Workload{Arrival: poisson, Input: lengths, Output: one}, recorded: trace, options: Options{Requests: 30}},
 	}

@@ -194,7 +194,7 @@ func (d degrees) over(base nested)               { *d.to = d.to.Over(*base.(degr
 // can be checked by itself.
 type part struct{ *Serving }
 
-func (p part) readYAML(node *yaml.Node) error { return readSection(node, unchecked{p.Serving}) }
+func (p part) readYAML(node *yaml.Node) error { return readSection(node, unchecked(p)) }
 func (p part) mapping() mapping               { return sectionMapping(p.Serving) }
 func (p part) json() any                      { return sectionJSON(p.Serving) }
 func (p part) said() bool                     { return said(p.Serving) }

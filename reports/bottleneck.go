@@ -14,8 +14,7 @@ import (
 type Bottleneck struct {
 	Resource string `json:"resource"`
 	// Of is what Share is a share of: "time", that all replicas were alive, or
-	// "waiting", the time in which requests waited in a replica for this, of the
-	// same.
+	// "waiting", the time in which requests waited for this, of the same.
 	Of       string  `json:"of"`
 	Share    float64 `json:"share"`
 	Evidence string  `json:"evidence,omitempty"`
@@ -32,6 +31,7 @@ const (
 	forBlocks     = "KV blocks"
 	forBudget     = "max_num_batched_tokens"
 	forBatch      = "the end of the batch"
+	forReplica    = "a replica that takes it"
 
 	ofTime    = "time"
 	ofWaiting = "waiting"
@@ -52,6 +52,7 @@ func bottlenecks(all []record.Spent, r *Report) (out []Bottleneck) {
 		sum.HeldBlocks += s.HeldBlocks
 		sum.HeldBudget += s.HeldBudget
 		sum.HeldBatch += s.HeldBatch
+		sum.HeldGateway += s.HeldGateway
 		sum.Steps += s.Steps
 		sum.Tokens += s.Tokens
 	}
@@ -72,6 +73,7 @@ func bottlenecks(all []record.Spent, r *Report) (out []Bottleneck) {
 		{forBlocks, ofWaiting, sum.HeldBlocks, gaugeText("KV usage", serverGauge(r, func(s *Server) *Gauge { return s.KVUsage }), percent) + preempted(r.Server)},
 		{forBudget, ofWaiting, sum.HeldBudget, stepsText(&sum)},
 		{forBatch, ofWaiting, sum.HeldBatch, ""},
+		{forReplica, ofWaiting, sum.HeldGateway, "in the gateway's queue"},
 	} {
 		if share := rounded(float64(b.took) / float64(sum.Alive)); share >= 0.001 {
 			out = append(out, Bottleneck{b.resource, b.of, share, b.evidence})
@@ -175,6 +177,8 @@ func remedy(all []Bottleneck) string {
 		return "a larger --max-num-seqs, which costs TPOT, or more replicas"
 	case forBudget:
 		return "more replicas, or a larger --max-num-batched-tokens, which costs ICL"
+	case forReplica:
+		return "more replicas, or more requests in flight at each"
 	case forBatch:
 		return "continuous batching"
 	}

@@ -73,7 +73,7 @@ func writeDayChart(b *strings.Builder, d *sizing.Day) {
 	for row := chartHeight - 1; row >= 0; row-- {
 		line := fmt.Sprintf("  %3.0f%% ", top*100*float64(row+1)/chartHeight)
 		for _, h := range d.Hours {
-			filled := int(h.Utilization/top*chartHeight*8+0.5) - row*8
+			filled := int(float64(h.Utilization/top*chartHeight*8)+0.5) - row*8
 			if h.RPS > 0 && row == 0 {
 				filled = max(1, filled) // a load that is there is seen
 			}

@@ -121,7 +121,7 @@ func overTime(points []point, window record.Window) *Gauge {
 			continue // it held before the window only
 		}
 		held := max(until-max(p.at, window.Start), 0)
-		sum += p.value * float64(held)
+		sum += float64(p.value * float64(held))
 		known += held
 		highest = max(highest, p.value)
 	}

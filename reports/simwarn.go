@@ -95,7 +95,7 @@ func (c *Collector) warnTrend(r *Report) {
 	length := windowLength(window)
 	rise, falling := stats.Trend(waiting)
 	if !c.run.ClosedLoop && falling <= mostFalling && rise > max(leastRise, farRise*middle(waiting)) {
-		hour := waiting[trendBlocks-1] + rise/length*3600
+		hour := waiting[trendBlocks-1] + float64(rise/length*3600)
 		c.note(r, "saturated", "%s the load is more than the cluster serves: over the window those who wait grew from %s to %s, and would be %s after an hour; all times depend on how long the run is",
 			offeredText(r), units.Count(int64(waiting[0]+0.5)), units.Count(int64(waiting[trendBlocks-1]+0.5)), units.Count(int64(hour+0.5)))
 		return

@@ -227,6 +227,6 @@ func reaches(part, whole int, target float64) *bool {
 		return nil
 	}
 	// The slack lets 99 of 100 reach 0.99, whatever its binary form.
-	ok := float64(part) >= target*float64(whole)-1e-9
+	ok := float64(part) >= float64(target*float64(whole))-1e-9
 	return &ok
 }

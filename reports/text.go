@@ -147,18 +147,6 @@ func (p *page) asked(r *Report) {
 	p.field("window", window)
 }
 
-// defaults says what nobody asked for and yet shaped the answer.
-func (p *page) defaults(all []record.Default) {
-	if len(all) == 0 {
-		return
-	}
-	var filled []string
-	for _, d := range all {
-		filled = append(filled, fmt.Sprintf("%s %s (%s)", d.Name, d.Value, d.Flag))
-	}
-	p.field("defaults", strings.Join(filled, ", "))
-}
-
 // cluster is what was simulated, and what its times rest on.
 func (p *page) cluster(pools []record.Pool) {
 	label := "cluster"
@@ -187,6 +175,18 @@ func (p *page) cluster(pools []record.Pool) {
 		p.field(label, text)
 		label = ""
 	}
+}
+
+// defaults says what nobody asked for and yet shaped the answer.
+func (p *page) defaults(all []record.Default) {
+	if len(all) == 0 {
+		return
+	}
+	var filled []string
+	for _, d := range all {
+		filled = append(filled, fmt.Sprintf("%s %s (%s)", d.Name, d.Value, d.Flag))
+	}
+	p.field("defaults", strings.Join(filled, ", "))
 }
 
 // steadyDiffers is the difference from which on the steady part of the window is

@@ -71,7 +71,7 @@ func (t *timeline) inFlight(from, to time.Duration) {
 func (t *timeline) edge(moment time.Duration, sign float64) {
 	i := t.at(moment)
 	rest := 1 - float64(max(moment, 0)-time.Duration(i)*t.width())/float64(t.width())
-	t.bins[i].part += sign * rest
+	t.bins[i].part += float64(sign * rest)
 	t.bins[i+1].step += sign
 }
 

@@ -115,8 +115,8 @@ func (c *Collector) warn(r *Report) {
 	if q.Scheduled == 0 {
 		c.note(r, "empty_window", "no request belongs to the window from %s to %s", units.Seconds(r.Window.StartS), units.Seconds(r.Window.EndS))
 	}
-	if expected := c.run.AskedRPS * windowLength(c.run.Window); expected > 0 && !r.Interrupted {
-		if n := float64(q.Scheduled); n < reachedShare*expected && expected-n > 4*math.Sqrt(expected) {
+	if expected := float64(c.run.AskedRPS * windowLength(c.run.Window)); expected > 0 && !r.Interrupted {
+		if n := float64(q.Scheduled); n < reachedShare*expected && expected-n > float64(4*math.Sqrt(expected)) {
 			c.note(r, RateNotReached, "%s/s were due, of %s/s asked for: later turns of sessions come once their users have thought, so a longer --warmup is needed", units.Number(n/windowLength(c.run.Window)), units.Number(c.run.AskedRPS))
 		}
 	}

@@ -30,6 +30,7 @@ func VariantsTable(all *Variants) Table {
 func WriteAsked(w io.Writer, r *Report, opts TextOptions) error {
 	p := newPage(opts)
 	p.field("asked", r.Asked)
+	p.cluster(r.Target.Cluster)
 	p.defaults(r.Defaults)
 	p.line("")
 	_, err := w.Write(p.out.Bytes())

@@ -47,6 +47,7 @@ func (a *account) end(now, windowEnd time.Duration) {
 	a.steps++
 	a.tokens += a.terms.Tokens
 	took := min(now, windowEnd) - max(a.began, a.from)
+	a.began = now // of a pipeline, others may run that began before
 	if took <= 0 {
 		return
 	}
@@ -76,13 +77,31 @@ func (a *account) end(now, windowEnd time.Duration) {
 	}
 }
 
+// waits is for how long of the window somebody has waited at the gateway.
+type waits struct {
+	some  bool // do now
+	since time.Duration
+	held  time.Duration
+}
+
+// noteQueue notes whether somebody waits from now on.
+func (s *sim) noteQueue() {
+	w, some := &s.waits, s.front.waiting() > 0
+	if w.some {
+		w.held += max(0, min(s.now, s.windowEnd())-max(w.since, s.config.Warmup))
+	}
+	w.some, w.since = some, s.now
+}
+
 // spent is what the replicas' time went to, once the window is known.
 func (s *sim) spent() (all []record.Spent) {
+	s.noteQueue()
 	for _, p := range s.front.replicas {
 		if p.tells() {
 			p.account.stop(s.now, s.windowEnd())
 		}
 		p.account.spent.Page = p.page()
+		p.account.spent.HeldGateway = min(s.waits.held, p.account.spent.Alive)
 		all = append(all, p.account.spent)
 	}
 	return all

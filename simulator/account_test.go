@@ -59,13 +59,17 @@ func TestTimeIsAccountedFor(t *testing.T) {
 		replicas int
 		blocks   int
 		rate     float64
+		gateway  profiles.Gateway
 		held     func(record.Spent) time.Duration // that must be most of the time; nil: nothing waits
 	}{
-		{"light", 2, 20_000, 2, nil},
-		{"a small pool", 1, 400, 40, func(s record.Spent) time.Duration { return s.HeldBlocks }},
+		{"light", 2, 20_000, 2, profiles.Gateway{}, nil},
+		{"few in flight", 2, 20_000, 40, profiles.Gateway{InFlight: 4}, func(s record.Spent) time.Duration { return s.HeldGateway }},
+		{"a small pool", 1, 400, 40, profiles.Gateway{}, func(s record.Spent) time.Duration { return s.HeldBlocks }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			result, _ := simulateAll(t, smallCluster(t, tc.replicas, tc.blocks, tc.rate))
+			c := smallCluster(t, tc.replicas, tc.blocks, tc.rate)
+			c.Cluster.Gateway = tc.gateway
+			result, _ := simulateAll(t, c)
 			if len(result.Spent) != tc.replicas {
 				t.Fatalf("accounts of %d replicas, want %d", len(result.Spent), tc.replicas)
 			}

@@ -105,7 +105,7 @@ func (p *replica) sent(pinned *sched.Pinned) {
 		return // they went with it
 	}
 	p.sched.Unpin(pinned)
-	if p.batch == nil {
+	if p.idle() {
 		p.step() // somebody may have waited for them
 	}
 	p.s.emptied(p)

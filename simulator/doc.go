@@ -10,12 +10,16 @@
 //
 //   - config.go: what is simulated
 //   - run.go, events.go: the clock and the order of events
-//   - source.go: who sends when: sessions, closed loops, users
+//   - source.go, due.go, window.go: who sends when, and when that ends
 //   - front.go, state.go: between a sender and a replica, and which replicas serve
 //   - gateway.go: limits; gateway_queue.go, gateway_try.go: waiting, tries and retries
 //   - route.go, provider.go, outage.go: router policies, the fallback, ways that are cut
-//   - replica.go: one engine
+//   - replica.go, engine.go, fast.go: one engine
+//   - speculate.go, static.go, pipeline.go, offload.go: ways in which it may serve
+//   - disaggregate.go: a request's way from a prefill to a decode replica
+//   - fleet.go, failure.go, autoscale.go: replicas that come, fail and go
 //   - account.go, meter.go: what the replicas did meanwhile
-//   - observe.go, watch.go, tracefile.go: who sees a run and may end it, and a trace of it
+//   - observe.go, tracefile.go: who watches a run, and a trace of it
+//   - watch.go: who sees how far a run is, and may end it
 //   - request.go, emit.go: a request's life, and its record
 package simulator

@@ -13,7 +13,7 @@ import (
 func (s *sim) write(r *request, outcome record.Outcome, failure record.Failure) {
 	rec := &s.record
 	*rec = record.Record{
-		ID: r.id, Tenant: r.session.Tenant, Class: r.session.Class, Session: r.session.Index, Turn: r.turn, Model: r.session.Model,
+		ID: r.id, Tenant: r.session.Tenant, Class: r.session.Class, Session: s.sessionNumber(r), Turn: r.turn, Model: r.session.Model,
 		Sent: record.At(r.sent), Wrote: record.At(r.sent),
 		AskedInput: record.Counted(r.prompt), AskedOutput: record.Counted(r.output),
 		Outcome: outcome, Failure: failure, Attempts: max(1, r.attempts),
@@ -51,8 +51,13 @@ func (s *sim) write(r *request, outcome record.Outcome, failure record.Failure) 
 	s.emit(rec)
 }
 
+// sessionNumber tells sessions apart in all streams together.
+func (s *sim) sessionNumber(r *request) int64 {
+	return r.session.Index*int64(len(s.sources)) + int64(r.stream)
+}
+
 // seconds is a time of the cost model in whole nanoseconds.
-func seconds(t float64) time.Duration { return time.Duration(t*1e9 + 0.5) }
+func seconds(t float64) time.Duration { return time.Duration(float64(t*1e9) + 0.5) }
 
 // status is the status that came with an answer that was none, or broke off; 0
 // when none came.

@@ -38,6 +38,9 @@ func (a *agenda) plan(at time.Duration, do action) {
 	}
 }
 
+// idleUntil reports whether no event is planned for a time or one before it.
+func (a *agenda) idleUntil(at time.Duration) bool { return len(a.heap) == 0 || a.heap[0].at > at }
+
 // next takes the earliest event out.
 func (a *agenda) next() (event, bool) {
 	if len(a.heap) == 0 {

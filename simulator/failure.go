@@ -47,6 +47,7 @@ func (c crash) happen(s *sim) {
 	lost := p.requests
 	p.requests = nil
 	for _, key := range slices.Sorted(maps.Keys(lost)) {
+		lost[key].catchUp(p, p.steps.Next())
 		s.front.lost(lost[key])
 	}
 	s.noteFleet()

@@ -3,6 +3,7 @@ package simulator
 import (
 	"time"
 
+	"github.com/llmctl/llmctl/engine/kv"
 	"github.com/llmctl/llmctl/engine/sched"
 	"github.com/llmctl/llmctl/reports/record"
 )
@@ -68,6 +69,10 @@ func (p *replica) stats() sched.Stats {
 	st.PrefixHits += old.PrefixHits
 	st.PreemptedPrefixQueries += old.PreemptedPrefixQueries
 	st.PreemptedPrefixHits += old.PreemptedPrefixHits
+	st.ExternalQueries += old.ExternalQueries
+	st.ExternalHits += old.ExternalHits
+	st.Drafts += old.Drafts
+	st.AcceptedDrafts += old.AcceptedDrafts
 	return st
 }
 
@@ -123,8 +128,14 @@ func (s *sim) stop(p *replica) {
 		p.account.stop(s.now, s.windowEnd())
 	}
 	p.life.counters = p.stats()
-	p.state = down
+	p.state, p.sched = down, noEngine()
 	s.front.gone(p)
+}
+
+// noEngine is in the place of an engine that is gone: it has nothing, and takes up
+// next to no memory, since a long run may see many replicas come and go.
+func noEngine() *sched.Scheduler {
+	return sched.New(sched.Config{MaxNumSeqs: 1, MaxNumBatchedTokens: 1, MaxModelLen: 2}, kv.NewPool(2, 1))
 }
 
 // leave ends a replica that will not be needed any more.
@@ -134,7 +145,6 @@ func (s *sim) leave(p *replica) {
 	}
 	p.life.left = true
 	s.tell(p, Leaves)
-	p.sched, p.requests = nil, nil // a long run may see many come and go
 	s.pay(p)
 	s.noteFleet()
 }

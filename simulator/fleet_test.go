@@ -12,9 +12,9 @@ import (
 	"github.com/llmctl/llmctl/reports/record"
 )
 
-// TestCrash: a replica that dies takes its requests with it, is not there for a
+// TestCrashAndReturn: a replica that dies takes its requests with it, is not there for a
 // while, and comes back with an empty cache.
-func TestCrash(t *testing.T) {
+func TestCrashAndReturn(t *testing.T) {
 	const down, back = 2 * time.Second, 3 * time.Second
 	records, result := run(t, Config{
 		Pools: []Pool{{Replicas: 1, Kind: steady("")}},
@@ -164,5 +164,27 @@ func TestLongRun(t *testing.T) {
 	}
 	if n := len(result.Server); n > 2*mostRounds+8 || n < mostRounds/2 || !crash {
 		t.Errorf("%d samples, that of the crash among them: %t", n, crash)
+	}
+}
+
+// TestGone: a replica that is gone has nothing, and remembers what it counted.
+func TestGone(t *testing.T) {
+	s := newSim(Config{
+		Pools:   []Pool{{Replicas: 1, Kind: steady("")}},
+		Streams: []*workload.Stream{stream(t, constant(100), 100, 50)}, Duration: time.Second, Trace: stepwise{},
+		Cluster: profiles.Cluster{Failures: []profiles.Failure{{Kind: "crash", At: 200 * ms}}},
+	}, func(record.Window) {}, func(*record.Record) {})
+	var before int64
+	for s.now < 300*ms {
+		e, _ := s.agenda.next()
+		s.now = e.at
+		if s.front.replicas[0].state == serving {
+			before = s.front.replicas[0].stats().PrefixQueries
+		}
+		e.do.happen(s)
+	}
+	st := s.front.replicas[0].stats()
+	if st.Running != 0 || st.Waiting != 0 || st.Usage != 0 || st.PrefixQueries != before || before == 0 {
+		t.Errorf("after the crash: %+v, want nothing but %d prefix queries", st, before)
 	}
 }

@@ -131,6 +131,7 @@ func (g *gateway) withdraw(r *request) {
 	p := r.passage
 	if p.ticket != nil {
 		g.queue.Remove(p.ticket)
+		g.f.s.noteQueue()
 		p.ticket = nil
 	}
 	if p.provided != nil {

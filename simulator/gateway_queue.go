@@ -33,6 +33,7 @@ func (g *gateway) dispatch(r *request) {
 		Tenant: r.session.Tenant, Priority: g.priority(r.session.Class), Cost: int64(r.prompt + r.output),
 	})
 	r.passage.ticket = ticket
+	g.f.s.noteQueue()
 	if shed != nil {
 		g.shed(shed.Value)
 	}
@@ -81,6 +82,7 @@ func (g *gateway) pump() {
 		r.passage.ticket = nil
 		g.place(r, g.f.choose(r, entry))
 	}
+	g.f.s.noteQueue()
 }
 
 func (g *gateway) anyRoom() bool {
@@ -101,4 +103,5 @@ func (g *gateway) flush() {
 		r.passage.ticket = nil
 		g.dispatch(r)
 	}
+	g.f.s.noteQueue()
 }

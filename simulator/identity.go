@@ -30,6 +30,25 @@ func (k *Kind) identity(r *request, i int) kv.Hash {
 	return h
 }
 
+// shared is the number of leading blocks of a request that others may ask for, as
+// sched.Request has it: all of a conversation that goes on or of a request that may
+// come a second time, else those of its trace's blocks and of its group's prefix.
+// What a host tier holds also depends on blocks that nobody asks for.
+func (p *replica) shared(r *request) int {
+	if r.turn+1 < len(r.session.Turns) || p.s.config.Cluster.Gateway.Retry.Attempts > 1 || p.kind.Serving.Offload.MemoryBytes > 0 {
+		return 0
+	}
+	first := &r.session.Turns[0]
+	tokens := len(r.turnOf().Hashes) * workload.HashTokens
+	if first.Group != workload.NoGroup {
+		tokens = max(tokens, first.Prefix)
+	}
+	if n := tokens / p.kind.BlockSize; n > 0 {
+		return n
+	}
+	return -1
+}
+
 // mix spreads two numbers over 64 bits (SplitMix64's finalizer; Steele, Lea and
 // Flood, "Fast splittable pseudorandom number generators", 2014).
 func mix(a, b uint64) uint64 {

@@ -49,6 +49,7 @@ type watched struct {
 	log  []string
 	last time.Duration // end of the latest record
 
+	mark     time.Duration // up to where inside is
 	inside   time.Duration // integral of the requests in the system
 	stayed   time.Duration // sum of their times
 	received float64       // tokens
@@ -66,6 +67,7 @@ func newWatched(t *rapid.T, c Config) *watched {
 		}
 		c.Streams[i] = stream
 	}
+	c.Trace = stepwise{}
 	w.s = newSim(c, func(record.Window) {}, w.add)
 	return w
 }
@@ -80,9 +82,10 @@ func (w *watched) run() {
 		if e.at < w.s.now {
 			w.t.Fatalf("time runs from %v back to %v", w.s.now, e.at)
 		}
-		w.inside += time.Duration(w.s.open) * (e.at - w.s.now)
 		w.s.now = e.at
+		w.pass(w.s.open)
 		e.do.happen(w.s)
+		w.pass(w.s.open) // a replica may have run on while nothing else happened
 		if n%16 == 0 {
 			w.checkReplicas()
 		}
@@ -95,6 +98,12 @@ func (w *watched) run() {
 	}
 	w.s.endWindow()
 	w.s.finish()
+}
+
+// pass adds the time since the last pass to the integral.
+func (w *watched) pass(open int) {
+	w.inside += time.Duration(open) * (w.s.now - w.mark)
+	w.mark = w.s.now
 }
 
 // add checks a record.
@@ -111,6 +120,7 @@ func (w *watched) add(r *record.Record) {
 	}
 	w.last = closed
 	w.stayed += w.s.now - sent
+	w.pass(w.s.open + 1) // this one has been counted out already
 	w.log = append(w.log, fmt.Sprintf("%d %v %v %v %v %v %v %v %v\n", r.ID, r.Sent, r.First, r.Last, r.Closed, r.Outcome, r.Failure, r.Output, r.Endpoint))
 
 	moments := []record.Moment{r.Sent, r.First, r.Last, r.Closed}
@@ -196,7 +206,7 @@ func (w *watched) checkReplicas() {
 		if n := p.sched.Len(); n > p.load {
 			w.t.Fatalf("replica %d serves %d requests and has a load of %d", p.index, n, p.load)
 		}
-		if busy := p.sched.Running() > 0; busy && p.batch == nil {
+		if busy := p.sched.Running() > 0; busy && p.idle() && (p.pipe == nil || len(p.pipe.flights) == 0) {
 			w.t.Fatalf("replica %d has requests that run, and no step", p.index)
 		}
 	}
@@ -260,7 +270,28 @@ func small(t *rapid.T, role string) Kind {
 		Slowdown: rapid.SampledFrom([]float64{0, 1.5}).Draw(t, "slowdown"),
 		Serving:  profiles.Serving{Priorities: map[string]int{"batch": 1}, CacheSalt: rapid.SampledFrom([]string{"none", "tenant"}).Draw(t, "salt")},
 	}
+	drawWay(t, &k)
 	return k
+}
+
+// drawWay has a kind serve in one of the ways that there are.
+func drawWay(t *rapid.T, k *Kind) {
+	switch rapid.IntRange(0, 7).Draw(t, "way") {
+	case 0:
+		k.Serving.Speculative = profiles.Speculative{Tokens: rapid.IntRange(1, 4).Draw(t, "drafts"), Acceptance: 0.6, DraftCost: 0.1}
+	case 1:
+		if k.Role == "" {
+			k.Serving.Batching = "static"
+		}
+	case 2:
+		k.Serving.KVLayout = "contiguous"
+		k.Sched.MaxModelLen = min(k.Sched.MaxModelLen, k.Blocks*k.BlockSize)
+	case 3:
+		k.KVBytesPerToken = 1e5
+		k.Serving.Offload = profiles.Offload{MemoryBytes: 5e7, BandwidthPerS: 1e9, LatencyPerBlock: time.Millisecond}
+	case 4:
+		k.Facts.Pipeline = 3
+	}
 }
 
 // drawConfig is a random cluster under a random load, in which anything may

@@ -74,6 +74,9 @@ func (p *replica) sample(now time.Duration) record.ServerSample {
 	v.Running, v.Waiting, v.KVUsage = float64(st.Running), float64(st.Waiting), st.Usage
 	v.Preemptions = float64(st.Preemptions)
 	v.PrefixQueries, v.PrefixHits = float64(st.PrefixQueries), float64(st.PrefixHits)
+	if p.kind.Serving.Speculative.Tokens > 0 {
+		v.DraftTokens, v.AcceptedTokens = float64(st.Drafts), float64(st.AcceptedDrafts)
+	}
 	v.PromptTokens, v.GenerationTokens = p.counts.prompt, p.counts.generated
 	v.Steps, v.StepTokens = p.account.steps, p.account.tokens
 	return v

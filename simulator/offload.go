@@ -50,7 +50,7 @@ func (l loaded) happen(*sim) {
 		return
 	}
 	l.p.sched.Loaded(l.load)
-	if l.p.batch == nil {
+	if l.p.idle() {
 		l.p.step()
 	}
 }

@@ -50,6 +50,9 @@ func (p *replica) enter() {
 	}
 	w.flights = append(w.flights, b)
 	end := w.pass(p.s.now, p.duration(b))
+	if t := p.s.config.Trace; t != nil {
+		t.Step(p.s.now, end-p.s.now, p.index, b, p.stats())
+	}
 	p.s.agenda.plan(w.free[0], stageFree{p})
 	p.s.agenda.plan(end, passed{p})
 }

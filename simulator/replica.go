@@ -22,18 +22,23 @@ type replica struct {
 
 	nextKey  sched.ID
 	requests map[sched.ID]*request
-	batch    *sched.Batch // that runs; nil while idle
 	steps    record.Steps
+	forgetAt int // number of steps at which the next look for some to forget is due
 
-	pipe  *pipe         // nil without a pipeline
+	// What runs, nil while idle: a batch, or of a plain kind a round (fast.go). With a
+	// pipeline, the batches that run are there.
+	plain bool
+	batch *sched.Batch
+	round *sched.Round
+	pipe  *pipe // nil without a pipeline
+
 	group group         // of static batching
 	link  time.Duration // when the link to the host is free
 
-	shape    cost.Batch // reused
-	drafting cost.Batch // reused
-	results  []sched.Result
-	counts   counts
-	account  account
+	cost, drafts *cost.Evaluator
+	results      []sched.Result // reused
+	counts       counts
+	account      account
 }
 
 // counts are a replica's totals.
@@ -47,19 +52,23 @@ func newReplica(s *sim, index int, p *Pool) *replica {
 	return &replica{
 		s: s, index: index, pool: p, kind: k, account: newAccount(s.config.Warmup, s.now),
 		sched:    k.engine(),
-		pipe:     k.newPipe(),
 		requests: map[sched.ID]*request{},
+		plain:    s.config.Trace == nil && k.plain(),
+		pipe:     k.newPipe(),
 		group:    group{on: k.Serving.Batching == "static"},
+		cost:     cost.NewEvaluator(&k.Facts, k.Device, &k.Constants),
+		drafts:   cost.NewEvaluator(&k.Facts, k.Device, &k.Constants),
 	}
 }
 
 // submit queues a request.
 func (p *replica) submit(r *request) {
 	p.nextKey++
-	r.key = p.nextKey
+	r.key, r.since = p.nextKey, unsteady
+	r.withheld = 0 // an earlier try may have come to something
 	err := p.sched.Add(p.part(r, &sched.Request{
 		ID: r.key, Prompt: r.prompt, MaxTokens: r.output, Arrival: p.s.now,
-		Priority: p.kind.Serving.Priorities[r.session.Class], Hash: r.hash,
+		Priority: p.kind.Serving.Priorities[r.session.Class], Hash: r.hash, Shared: p.shared(r),
 	}))
 	if err != nil {
 		p.s.refused(r)
@@ -69,14 +78,18 @@ func (p *replica) submit(r *request) {
 	if t := p.s.config.Trace; t != nil {
 		t.Queued(p.s.now, p.index, r.key, r.id)
 	}
-	if p.batch == nil {
+	if p.idle() {
 		p.step()
 	}
 }
 
+// idle reports whether no step runs.
+func (p *replica) idle() bool { return p.batch == nil && p.round == nil }
+
 // abort ends a request early.
 func (p *replica) abort(r *request) {
 	if p.requests[r.key] == r {
+		r.catchUp(p, p.steps.Next())
 		p.sched.Abort(r.key)
 		p.left(r, false)
 	}
@@ -94,6 +107,10 @@ func (p *replica) left(r *request, answered bool) {
 func (p *replica) step() {
 	if p.state == down {
 		return // that was the last one of a replica that goes
+	}
+	if p.plain {
+		p.runRounds()
+		return
 	}
 	if p.pipe != nil {
 		p.enter()
@@ -114,21 +131,30 @@ func (p *replica) step() {
 
 // duration is how long a batch runs.
 func (p *replica) duration(b *sched.Batch) time.Duration {
-	p.shape.Prefill, p.shape.Decode, p.shape.Verify = p.shape.Prefill[:0], p.shape.Decode[:0], p.shape.Verify[:0]
+	p.cost.Reset()
 	for i := range b.Entries {
-		e := &b.Entries[i]
-		switch {
-		case e.Drafts > 0:
-			p.shape.Verify = append(p.shape.Verify, cost.Verify{Tokens: float64(e.Tokens), Context: float64(e.Start)})
-		case e.Tokens == 1 && e.Sample:
-			p.shape.Decode = append(p.shape.Decode, cost.Decode{Sequences: 1, Context: float64(e.Start)})
-		default:
-			p.shape.Prefill = append(p.shape.Prefill, cost.Prefill{Tokens: float64(e.Tokens), Context: float64(e.Start), Final: e.Sample})
-		}
+		p.addCost(&b.Entries[i])
 	}
 	p.pad(b)
-	terms := cost.StepTime(p.kind.Facts, p.kind.Device, p.kind.Constants, p.shape)
-	terms.Seconds += p.draftTime(b)
+	terms := p.cost.Step()
+	p.addDrafting(&terms, b)
+	return p.lasts(terms)
+}
+
+// addCost adds an entry to the step whose cost is summed up.
+func (p *replica) addCost(e *sched.Entry) {
+	switch {
+	case e.Drafts > 0:
+		p.cost.AddVerify(cost.Verify{Tokens: float64(e.Tokens), Context: float64(e.Start)})
+	case e.Tokens == 1 && e.Sample:
+		p.cost.AddDecode(e.Start)
+	default:
+		p.cost.AddPrefill(cost.Prefill{Tokens: float64(e.Tokens), Context: float64(e.Start), Final: e.Sample})
+	}
+}
+
+// lasts is how long a step lasts that begins now.
+func (p *replica) lasts(terms cost.Step) time.Duration {
 	p.account.begin(p.s.now, terms, p.sched.Held())
 	return max(1, seconds(terms.Seconds*p.pace()))
 }
@@ -137,6 +163,11 @@ func (p *replica) duration(b *sched.Batch) time.Duration {
 func (p *replica) happen(s *sim) {
 	if p.state == down {
 		return // it died in the middle of the step
+	}
+	if p.plain {
+		p.endRound()
+		p.step()
+		return
 	}
 	b := p.batch
 	s.result.Steps++
@@ -149,10 +180,7 @@ func (p *replica) happen(s *sim) {
 		if r == nil {
 			continue // it has left
 		}
-		if r.cached < 0 {
-			r.cached = e.Cached
-			p.counts.prompt += float64(r.prompt)
-		}
+		p.admitted(r, e)
 		if !e.Sample {
 			continue
 		}
@@ -173,19 +201,32 @@ func (p *replica) happen(s *sim) {
 			p.group.over = append(p.group.over, f)
 			continue
 		}
-		r := p.requests[f.ID]
-		p.left(r, true)
-		p.counts.finished++
-		if p.kind.Role == prefill {
-			s.transfer(p, r)
-			continue
-		}
-		s.finished(r, f.Reason)
+		p.finish(p.requests[f.ID], f.Reason)
 	}
 	if p.group.on {
 		p.handOut(number)
 	}
+	p.forget()
 	p.step()
+}
+
+// admitted notes what the cache saved a request, when its first step ends.
+func (p *replica) admitted(r *request, e *sched.Entry) {
+	if r.cached < 0 {
+		r.cached = e.Cached
+		p.counts.prompt += float64(r.prompt)
+	}
+}
+
+// finish is a request that its engine has done.
+func (p *replica) finish(r *request, reason sched.FinishReason) {
+	p.left(r, true)
+	p.counts.finished++
+	if p.kind.Role == prefill {
+		p.s.transfer(p, r)
+		return
+	}
+	p.s.finished(r, reason)
 }
 
 // took is what a request got in a step.

@@ -32,14 +32,14 @@ type request struct {
 
 	pinned *sched.Pinned // its blocks at the prefill replica, while they are sent
 
-	cached    int // prompt tokens that the cache saved; −1 before it was admitted
-	produced  int
-	withheld  int // tokens that a static batch has not handed out yet
-	firstStep bool
-	first     time.Duration
-	last      time.Duration
-	chunks    record.StepChunks
-	ended     bool
+	cached   int // prompt tokens that the cache saved; −1 before it was admitted
+	since    int // step since which each gives it a token that is not yet counted; unsteady when none
+	produced int
+	withheld int // tokens that a static batch has not handed out yet
+	first    time.Duration
+	last     time.Duration
+	chunks   record.StepChunks
+	ended    bool
 }
 
 // turnOf is the workload's part of a request.

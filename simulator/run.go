@@ -17,6 +17,7 @@ type sim struct {
 	front   *front
 	meter   *meter
 	fleet   fleet
+	waits   waits
 	emit    func(*record.Record)
 	record  record.Record // reused
 
@@ -29,6 +30,7 @@ type sim struct {
 	known   bool          // the end of the window is
 	onEnd   func(record.Window)
 	flying  map[int64]*request
+	runsOn  bool // a replica may end its step itself when nothing comes before
 	result  Result
 }
 
@@ -41,6 +43,7 @@ func Run(ctx context.Context, c Config, onEnd func(record.Window), emit func(*re
 		return Result{}, err
 	}
 	s := newSim(c, onEnd, emit)
+	s.runsOn = true
 	for n := 0; ; n++ {
 		if n%watchEvery == 0 {
 			if ctx.Err() != nil {

@@ -30,23 +30,26 @@ func (p *replica) accepted(r *request, drafts int) int {
 // unit is a number from 0 to below 1 of the upper 53 bits of x.
 func unit(x uint64) float64 { return float64(x>>11) / (1 << 53) }
 
-// draftTime is what proposing takes at the end of a step, in seconds: with k drafts
-// of a cost c each, c·k times a step of the model in which those who sampled decode
-// one token. That is γ·c of Leviathan, Kalman and Matias, "Fast inference from
-// transformers via speculative decoding" (2023, section 3.1), where c is the time of
-// the draft's step ÷ the model's; with more sequences the draft's steps grow as the
-// model's do.
-func (p *replica) draftTime(b *sched.Batch) float64 {
+// addDrafting adds what proposing takes at the end of a step: with k drafts of a cost
+// c each, c·k times a step of the model in which those who sampled decode one token.
+// That is γ·c of Leviathan, Kalman and Matias, "Fast inference from transformers via
+// speculative decoding" (2023, section 3.1), where c is the time of the draft's step
+// ÷ the model's; with more sequences the draft's steps grow as the model's do.
+func (p *replica) addDrafting(terms *cost.Step, b *sched.Batch) {
 	sp := &p.kind.Serving.Speculative
 	if sp.Tokens == 0 || sp.DraftCost == 0 {
-		return 0
+		return
 	}
-	p.drafting.Decode = p.drafting.Decode[:0]
+	p.drafts.Reset()
 	for i := range b.Entries {
 		if e := &b.Entries[i]; e.Sample {
-			p.drafting.Decode = append(p.drafting.Decode, cost.Decode{Sequences: 1, Context: float64(e.Start + e.Tokens)})
+			p.drafts.AddDecode(e.Start + e.Tokens)
 		}
 	}
-	step := cost.StepTime(p.kind.Facts, p.kind.Device, p.kind.Constants, p.drafting).Seconds
-	return sp.DraftCost * float64(sp.Tokens) * step
+	d, n := p.drafts.Step(), float64(sp.DraftCost*float64(sp.Tokens))
+	terms.Seconds += float64(n * d.Seconds)
+	terms.Fixed += float64(n * d.Fixed)
+	terms.Memory += float64(n * d.Memory)
+	terms.Compute += float64(n * d.Compute)
+	terms.Collective += float64(n * d.Collective)
 }

@@ -25,11 +25,14 @@ func newBench(t *testing.T, cluster profiles.Cluster) *bench {
 	}
 	b := &bench{t: t, ended: map[int64]string{}}
 	b.s = &sim{
-		config: Config{Pools: []Pool{{Replicas: cluster.Replicas, Kind: toy()}}, Cluster: cluster},
+		config: Config{Pools: []Pool{{Replicas: cluster.Replicas, Kind: toy()}}, Cluster: cluster, Trace: stepwise{}},
 		ended:  -1, flying: map[int64]*request{}, meter: &meter{},
 		emit: func(r *record.Record) { b.ended[r.ID] = ending(r) },
 	}
 	b.s.front = newFront(b.s)
+	for _, p := range b.s.front.replicas {
+		p.plain = false // so that each step is an event
+	}
 	b.s.sources = []*source{newSource(0, stream)}
 	b.s.sources[0].live = 1 // so that sending does not end
 	return b

@@ -2,7 +2,6 @@ package simulator
 
 import (
 	"github.com/llmctl/llmctl/engine/sched"
-	"github.com/llmctl/llmctl/sizing/cost"
 )
 
 // group is a static batch. Requests that have their answer keep their row until the
@@ -30,7 +29,7 @@ func (p *replica) pad(b *sched.Batch) {
 		p.group.rows = len(b.Entries)
 	}
 	if n := p.group.rows - len(b.Entries); n > 0 {
-		p.shape.Decode = append(p.shape.Decode, cost.Decode{Sequences: float64(n), Context: float64(longest)})
+		p.cost.AddDecodes(n, longest)
 	}
 }
 
@@ -44,10 +43,8 @@ func (p *replica) handOut(step int) {
 		if r == nil {
 			continue // it has left
 		}
-		delete(p.requests, f.ID)
 		r.took(p, step, p.s.now, r.withheld)
-		p.counts.finished++
-		p.s.finished(r, f.Reason)
+		p.finish(r, f.Reason)
 	}
 	p.group.over = p.group.over[:0]
 }

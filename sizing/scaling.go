@@ -24,6 +24,9 @@ func (s *situation) scaling(r replica, l load, lay layout, m Memory, maxRate flo
 	in := s.inputs
 	rate := s.restingRate(r, l)
 	st := r.at(rate)
+	if !st.stable {
+		st = l.operating // clients that wait for answers hold what arrivals would let grow without an end
+	}
 	q := Scaling{
 		RPS:      rate,
 		Running:  inEngine(r, st),

@@ -130,8 +130,8 @@ func (f *benchFlags) resolve(cmd *cobra.Command, s *iostreams.IO) (*bench, error
 	if err != nil {
 		return nil, err
 	}
-	if n := len(sc.Also); n > 0 {
-		return nil, fmt.Errorf("the scenario has %d more workloads under also, and bench sends one: bench each on its own, or simulate them together with llmctl simulate", n)
+	if len(sc.Also) > 0 {
+		return nil, errors.New("the scenario has further workloads under also, and bench sends one: bench each on its own, or all together with llmctl simulate")
 	}
 	for _, name := range []string{"save", "model", "endpoint"} {
 		if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {

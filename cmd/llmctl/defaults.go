@@ -31,6 +31,24 @@ func (d *defaults) workload(w *profiles.Workload, standard profiles.Workload) (l
 	return said.RatePerS > 0 || said.Process != "" && !said.Process.Takes("rate")
 }
 
+// further fills in what further workloads leave unsaid; their loads have no default.
+func (d *defaults) further(also []profiles.Workload, standard profiles.Workload) (filled []profiles.Workload) {
+	for i, w := range also {
+		const key = "also of the scenario"
+		name := fmt.Sprintf("further workload %d", i+1)
+		if w.Trace == (profiles.Trace{}) && w.Input == (profiles.Distribution{}) {
+			d.assume(name, standard.Name, key)
+		} else if w.Trace == (profiles.Trace{}) && w.Output == (profiles.Distribution{}) {
+			d.assume(name+", output tokens", standard.Output.String(), key)
+		}
+		if w.Trace != (profiles.Trace{}) && w.Arrival == (profiles.Arrival{}) {
+			w.Arrival.Process = profiles.TraceArrival
+		}
+		filled = append(filled, w.Over(standard))
+	}
+	return filled
+}
+
 // trace lets requests come as recorded unless something else is said.
 func (d *defaults) trace(w *profiles.Workload) {
 	if w.Name == "" {

@@ -61,6 +61,7 @@ type simulateFlags struct {
 	request  sizing.Request
 	length   study.Length
 	variants variantFlags
+	steps    stepsFlag
 
 	repeat                int
 	seed                  uint64
@@ -82,7 +83,7 @@ var simulateGroups = []flagGroup{
 	{"Cluster", flagsOf(clusterSettings)},
 	{"Length and chance", []string{"duration", "requests", "warmup", "drain", "seed", "repeat", "no-abort", "max-time"}},
 	{"Several simulations", []string{"sweep", "find-goodput", "search-max", "search-tolerance", "search-repeats", "search-runs", "optimize", "compare"}},
-	{"Result", []string{"output", "save", "assert", "max-failures", "price", "ui", "quiet"}},
+	{"Result", []string{"output", "save", "trace-out", "assert", "max-failures", "price", "ui", "quiet"}},
 	{"Other", nil},
 }
 
@@ -93,6 +94,7 @@ func (f *simulateFlags) add(cmd *cobra.Command) {
 	f.sizes.add(cmd)
 	f.curve.add(cmd)
 	f.variants.add(cmd)
+	f.steps.add(cmd)
 	addEngineSettings(cmd, &f.request)
 	flags := cmd.Flags()
 	countVar(flags, &f.request.Count, "count", "accelerators at hand, which make as many replicas as fit")
@@ -127,6 +129,9 @@ type simulation struct {
 // resolve reads all that was said; its errors are mistakes of the caller.
 func (f *simulateFlags) resolve(cmd *cobra.Command, s *iostreams.IO) (*simulation, error) {
 	sizing.Preload()
+	if err := f.steps.check(cmd, &f.scenario); err != nil {
+		return nil, err
+	}
 	sc, err := f.scenario.resolve(cmd, s)
 	if err != nil {
 		return nil, err
@@ -237,6 +242,7 @@ func (sim *simulation) complete(sc profiles.Scenario) error {
 	} else {
 		filled.workload(w, standard.Workload)
 	}
+	sc.Also = filled.further(sc.Also, standard.Workload)
 	run := &sim.request.Run
 	var slos []profiles.SLO
 	slos, sim.sloGiven = filled.slo(sc)

@@ -102,6 +102,10 @@ func (sim *simulation) runOne(ctx context.Context, c *course) error {
 	if err := sim.checkFolder(); err != nil {
 		return err
 	}
+	steps, err := f.steps.open()
+	if err != nil {
+		return err
+	}
 	halves := []*study.Study{st}
 	if st.Scenario().Experiment == experimentSharedPrefix {
 		r := sim.request
@@ -127,12 +131,16 @@ func (sim *simulation) runOne(ctx context.Context, c *course) error {
 				return err
 			}
 			keepers = append(keepers, k)
-			variants = append(variants, study.Variant{Study: st, Seed: f.seed + uint64(i), Taps: progress.taps(st, k)})
+			taps := progress.taps(st, k)
+			if steps != nil {
+				taps.Trace = steps
+			}
+			variants = append(variants, study.Variant{Study: st, Seed: f.seed + uint64(i), Taps: taps})
 		}
 	}
 	all, err := study.All(ctx, variants, progress.done)
 	progress.close()
-	if err != nil {
+	if err := errors.Join(err, steps.close(sim.say)); err != nil {
 		return err
 	}
 	measured := all[:0:0]
@@ -161,6 +169,13 @@ func (sim *simulation) show(measured []*reports.Report) error {
 	}
 	all := reports.NewRepeats(measured)
 	return sim.flags.output.write(sim.io, all, func() error { return reports.WriteSpread(sim.io.Out, all, options) })
+}
+
+// say tells something on standard error, unless nothing is to be said.
+func (sim *simulation) say(format string, args ...any) {
+	if !sim.flags.quiet {
+		fmt.Fprintf(sim.io.Err, format, args...)
+	}
 }
 
 // longRun is a number of requests from which on it is said beforehand how many
@@ -226,6 +241,9 @@ func (f *simulateFlags) checkSeveral(cmd *cobra.Command, sc *profiles.Scenario) 
 		}
 	} else if err := f.curve.check(cmd, nil); err != nil {
 		return err
+	}
+	if experiment := sc.Experiment == experimentSharedPrefix; f.steps.path != "" && (several > 0 || f.repeat > 1 || experiment) {
+		return errors.New("--trace-out is for a single simulation, and several were asked for; give one of them")
 	}
 	if several == 0 {
 		return f.curve.checkOutput(f.output.format)

@@ -189,6 +189,9 @@ func (f *variantFlags) each(sc profiles.Scenario, do func(name string, sc profil
 			}
 			names = append(names, v)
 		}
+		if err := varied.Validate(); err != nil {
+			return usagef("--compare: %s: %w", strings.Join(names, " "), err)
+		}
 		if err := do(strings.Join(names, " "), varied); err != nil {
 			return err
 		}

@@ -14,7 +14,7 @@ import (
 )
 
 // What ends within showAfter shows nothing of its progress; from then on it is
-// shown every showEvery.
+// shown every showEvery on a screen, and every plainInterval where lines stay.
 const (
 	showAfter = time.Second
 	showEvery = 200 * time.Millisecond
@@ -147,14 +147,11 @@ func (v *liveSimulation) record(r *record.Record) {
 // watch shows the run, when it was last shown some time ago.
 func (v *liveSimulation) watch(p simulator.Progress) {
 	now := time.Now()
-	if now.Sub(v.shown) < showEvery {
+	plain := v.screen.kind() == "plain"
+	if since := now.Sub(v.shown); since < showEvery || plain && since < plainInterval && v.before.Elapsed > 0 {
 		return
 	}
 	v.shown = now
-	if v.view == nil {
-		shown := v.screen.view("", v.course.stop)
-		v.view = &shown
-	}
 	l := &v.live
 	l.Elapsed, l.Total, l.PlannedRequests, l.Phase = p.Now, v.length.Warmup, 0, record.WarmingUp
 	if p.Measuring {
@@ -167,6 +164,15 @@ func (v *liveSimulation) watch(p simulator.Progress) {
 	v.rates(p.Now)
 	l.TTFT, l.TPOT = v.percentiles(p.Now)
 	l.Title = v.title(p.Now, now)
+	if plain {
+		fmt.Fprint(v.screen.io.Err, l.Title, ": ")
+		_ = reports.WriteLive(v.screen.io.Err, *l) // progress that nobody can read is no reason to end
+		return
+	}
+	if v.view == nil {
+		shown := v.screen.view("", v.course.stop)
+		v.view = &shown
+	}
 	v.view.show(*l)
 }
 

@@ -29,11 +29,13 @@ func (s *Scheduler) admitWaiting(b *Batch) Hold {
 	for len(s.waiting) > 0 {
 		r := s.waiting[0]
 		switch {
+		case closed:
+			return HeldBatch
 		case len(s.running) >= s.cfg.MaxNumSeqs:
 			return HeldSlots
 		case s.budget <= 0:
 			return HeldBudget
-		case closed || len(b.Entries) >= s.part || r.inFlight > 0:
+		case len(b.Entries) >= s.part || r.inFlight > 0:
 			return HeldBatch
 		}
 		s.match(r)

@@ -35,11 +35,11 @@ func (c *cohort) bucket(tick int64) *[]*sequence {
 	return &c.buckets[int(tick%int64(len(c.buckets)))]
 }
 
-// ready reports whether a running sequence is in steady decode.
-// Drafts that were wrong leave room behind, with which blocks are not needed in
-// their turn.
+// ready reports whether a running sequence is in steady decode. The first token of
+// an answer is always an entry's, even if one token of the prompt was left. Drafts
+// that were wrong leave room behind, so that blocks are not needed in their turn.
 func (r *sequence) ready() bool {
-	return r.length == r.computed+1 && r.known == r.length && r.extent == r.computed && r.drafts == 0
+	return r.length == r.computed+1 && r.known == r.length && r.known > r.req.Prompt && r.extent == r.computed && r.drafts == 0
 }
 
 // join takes a sequence in between two rounds.

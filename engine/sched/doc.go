@@ -14,6 +14,10 @@
 //		for _, f := range s.Complete(batch, results) { … }
 //	}
 //
+// Beside the loop, a Request may bring KV that was computed elsewhere (Loaded), a
+// Result drafts of the next tokens, Config a pipeline of batches or static ones, and
+// the pool a host tier to load from (Loads, Loaded).
+//
 // Schedule may be called once more before the previous batch is completed, so
 // that an executor always has its next batch at hand: lengths advance as if the
 // step in flight had succeeded. A request that is certain to reach its length
@@ -39,7 +43,7 @@
 //
 // # Memory
 //
-// Two batches are kept and used in turn. Everything a batch points to is valid
+// Two batches, or as many as a pipeline has stages, are kept and used in turn. Everything a batch points to is valid
 // until Complete of that batch; what Complete returns, until the next Complete.
 // Once tables and queues have reached their size, a step allocates nothing.
 //

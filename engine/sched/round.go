@@ -1,6 +1,9 @@
 package sched
 
-import "time"
+import (
+	"iter"
+	"time"
+)
 
 // Round is one step of which only what changes is listed. It is for drivers that
 // know what the executor will say: every sequence that reaches its end samples one
@@ -138,11 +141,11 @@ func (s *Scheduler) gather(n *Round) {
 // less come after all members of the cohort, and whether blocks suffice, so that
 // nobody is preempted. It leaves the tokens of the others in s.chunks.
 func (s *Scheduler) light() bool {
-	c := &s.cohort
-	left := s.cfg.MaxNumBatchedTokens - c.size
-	if left < 0 || s.cfg.Pipeline > 1 {
+	if s.cfg.Pipeline > 1 || s.ready > 0 {
 		return false
 	}
+	c := &s.cohort
+	left := s.cfg.MaxNumBatchedTokens - c.size // no more run than the budget has tokens
 	need, cut := len(*c.bucket(c.ticks)), false
 	s.chunks = s.chunks[:0]
 	for _, r := range s.others {
@@ -169,7 +172,7 @@ func (s *Scheduler) heavyRound(n *Round, now time.Duration) *Round {
 		}
 	}
 	b := s.Schedule(now)
-	if b == nil {
+	if b == nil { // everybody waits for a load
 		return nil
 	}
 	n.Step, n.At, n.Entries, n.Preempted, n.batch = b.Step, b.At, b.Entries, b.Preempted, b
@@ -253,5 +256,18 @@ func merge(a, b []*sequence, visit func(r *sequence, i int)) {
 	}
 	for ; i < len(b); i++ {
 		visit(b[i], i)
+	}
+}
+
+// Steady yields, of each sequence that is in steady decode in the round under way,
+// the tokens before its own.
+func (s *Scheduler) Steady() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		c := &s.cohort
+		for _, r := range c.due {
+			if !yield(r.computed + int(c.ticks-1-r.tick)) {
+				return
+			}
+		}
 	}
 }

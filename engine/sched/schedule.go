@@ -44,12 +44,12 @@ func (s *Scheduler) Schedule(now time.Duration) *Batch {
 	return b
 }
 
-// nextBatch is the batch to compose, empty, with all of the budget.
+// nextBatch is the batch to compose, empty, with the step's limits.
 func (s *Scheduler) nextBatch(now time.Duration) *Batch {
-	s.budget, s.part = s.cfg.MaxNumBatchedTokens, s.share()
-	s.loads = s.loads[:0]
 	b := s.batch(s.scheduled)
 	*b = Batch{Step: s.scheduled, At: now, Entries: b.Entries[:0], Preempted: b.Preempted[:0], seqs: b.seqs[:0]}
+	s.budget, s.part = s.cfg.MaxNumBatchedTokens, s.share()
+	s.loads = s.loads[:0]
 	return b
 }
 

@@ -93,6 +93,9 @@ func FuzzParse(f *testing.F) {
 		if n, err := ParseBytes(s); err == nil && n < 0 {
 			t.Errorf("size %q: %d", s, n)
 		}
+		if v, err := ParseBandwidth(s); err == nil && !(v >= 0 && !math.IsInf(v, 0)) {
+			t.Errorf("bandwidth %q: %v", s, v)
+		}
 		if d, err := ParseDuration(s); err == nil && Duration(d) == "" {
 			t.Errorf("duration %q has no text", s)
 		}
@@ -103,6 +106,21 @@ func TestOf(t *testing.T) {
 	for v, want := range map[float64]string{1: "1 request", 2: "2 requests", 0.5: "0.50 requests", 1.004: "1.00 requests", 0: "0 requests", 1500: "1,500 requests"} {
 		if got := Of(v, "request"); got != want {
 			t.Errorf("%v: %s, want %s", v, got, want)
+		}
+	}
+}
+
+func TestParseBandwidth(t *testing.T) {
+	for text, want := range map[string]float64{
+		"50GB/s": 50e9, "50GB": 50e9, "400Gbit/s": 50e9, "0.5TB/s": 5e11, "1GiB/s": 1 << 30, " 100 Mbit/s ": 12.5e6, "7": 7,
+	} {
+		if got, err := ParseBandwidth(text); err != nil || got != want {
+			t.Errorf("%q is %v, %v, want %v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "fast", "-1GB/s", "50GB/m", "50Gb/s", "/s"} {
+		if got, err := ParseBandwidth(text); err == nil {
+			t.Errorf("%q is read as %v", text, got)
 		}
 	}
 }

@@ -257,6 +257,17 @@ func TestSharesOfTenantsAndClasses(t *testing.T) {
 	}
 }
 
+func TestOneTenant(t *testing.T) {
+	w := chat()
+	w.Tenants, w.Tenant = 0, "abuser"
+	s := stream(t, w, workload.Options{Seed: 1})
+	for i := range int64(100) {
+		if got := s.Session(i).Tenant; got != "abuser" {
+			t.Fatalf("session %d is of %q", i, got)
+		}
+	}
+}
+
 func TestNewRefuses(t *testing.T) {
 	tests := []struct {
 		name   string

@@ -37,6 +37,9 @@ func (r *Record) FirstTokens() (k int, known bool) {
 		}
 		return 1, false
 	case *StepChunks:
+		if len(c.Tokens) > 0 {
+			return int(c.Tokens[0]), true
+		}
 		return 1, len(c.Spans) > 0
 	}
 	if r.Chunks != nil {

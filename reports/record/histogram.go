@@ -84,7 +84,7 @@ func (h *Histogram) Quantile(q float64) (v float64, ok bool) {
 	if total <= 0 {
 		return 0, false
 	}
-	rank := q * total
+	rank := float64(q * total)
 	i, _ := slices.BinarySearch(h.Counts, rank)
 	for i < len(h.Counts) && h.Counts[i] == 0 { // q = 0 begins at the first bucket that holds something
 		i++
@@ -97,5 +97,5 @@ func (h *Histogram) Quantile(q float64) (v float64, ok bool) {
 		low, below = h.Bounds[i-1], h.Counts[i-1]
 	}
 	low = min(low, h.Bounds[i])
-	return low + (h.Bounds[i]-low)*(rank-below)/(h.Counts[i]-below), true
+	return low + float64((h.Bounds[i]-low)*(rank-below)/(h.Counts[i]-below)), true
 }

@@ -17,6 +17,8 @@ type Spent struct {
 	// cache had no room, since the step was full, or since the batch took no more
 	// (a static one, or one of a pipeline).
 	HeldSlots, HeldBlocks, HeldBudget, HeldBatch time.Duration
+	// In which somebody waited at the gateway for a replica to take it.
+	HeldGateway time.Duration
 
 	Steps  int64
 	Tokens int64 // that the steps computed
@@ -35,6 +37,7 @@ type spentJSON struct {
 	HeldBlocks  seconds `json:"held_blocks_s"`
 	HeldBudget  seconds `json:"held_budget_s"`
 	HeldBatch   seconds `json:"held_batch_s"`
+	HeldGateway seconds `json:"held_gateway_s"`
 	Steps       int64   `json:"steps"`
 	Tokens      int64   `json:"tokens"`
 }
@@ -43,7 +46,7 @@ func spentToJSON(all []Spent) (out []spentJSON) {
 	for _, s := range all {
 		out = append(out, spentJSON{
 			s.Page, seconds(s.Alive), seconds(s.Busy), seconds(s.Memory), seconds(s.Compute), seconds(s.Fixed), seconds(s.Collectives),
-			seconds(s.HeldSlots), seconds(s.HeldBlocks), seconds(s.HeldBudget), seconds(s.HeldBatch), s.Steps, s.Tokens,
+			seconds(s.HeldSlots), seconds(s.HeldBlocks), seconds(s.HeldBudget), seconds(s.HeldBatch), seconds(s.HeldGateway), s.Steps, s.Tokens,
 		})
 	}
 	return out
@@ -54,7 +57,7 @@ func spentFromJSON(all []spentJSON) (out []Spent) {
 		out = append(out, Spent{
 			Page: s.Page, Alive: time.Duration(s.Alive), Busy: time.Duration(s.Busy),
 			Memory: time.Duration(s.Memory), Compute: time.Duration(s.Compute), Fixed: time.Duration(s.Fixed), Collectives: time.Duration(s.Collectives),
-			HeldSlots: time.Duration(s.HeldSlots), HeldBlocks: time.Duration(s.HeldBlocks), HeldBudget: time.Duration(s.HeldBudget), HeldBatch: time.Duration(s.HeldBatch),
+			HeldSlots: time.Duration(s.HeldSlots), HeldBlocks: time.Duration(s.HeldBlocks), HeldBudget: time.Duration(s.HeldBudget), HeldBatch: time.Duration(s.HeldBatch), HeldGateway: time.Duration(s.HeldGateway),
 			Steps: s.Steps, Tokens: s.Tokens,
 		})
 	}

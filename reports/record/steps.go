@@ -70,26 +70,37 @@ type StepSpan struct{ From, To int }
 
 // Add adds a step with a number of tokens, which comes after all others.
 func (c *StepChunks) Add(step, tokens int) {
-	if tokens != 1 && c.Tokens == nil {
-		for range c.Len() {
-			c.Tokens = append(c.Tokens, 1)
-		}
+	if tokens == 1 {
+		c.ExtendTo(step, step+1)
+		return
 	}
-	if tokens != 1 || c.Tokens != nil {
-		c.Tokens = append(c.Tokens, int32(tokens))
+	for range c.Len() - len(c.Tokens) {
+		c.Tokens = append(c.Tokens, 1)
 	}
-	c.extend(step)
+	c.Tokens = append(c.Tokens, int32(tokens))
+	c.extend(step, step+1)
 }
 
 // Extend adds a step with one token, which comes after all others.
-func (c *StepChunks) Extend(step int) { c.Add(step, 1) }
+func (c *StepChunks) Extend(step int) { c.ExtendTo(step, step+1) }
 
-func (c *StepChunks) extend(step int) {
-	if n := len(c.Spans); n > 0 && c.Spans[n-1].To == step {
-		c.Spans[n-1].To++
+// ExtendTo adds the steps from ≤ step < to with one token each, which come after
+// all others.
+func (c *StepChunks) ExtendTo(from, to int) {
+	if c.Tokens != nil {
+		for range to - from {
+			c.Tokens = append(c.Tokens, 1)
+		}
+	}
+	c.extend(from, to)
+}
+
+func (c *StepChunks) extend(from, to int) {
+	if n := len(c.Spans); n > 0 && c.Spans[n-1].To == from {
+		c.Spans[n-1].To = to
 		return
 	}
-	c.Spans = append(c.Spans, StepSpan{step, step + 1})
+	c.Spans = append(c.Spans, StepSpan{from, to})
 }
 
 // Len implements Chunks.

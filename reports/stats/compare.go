@@ -117,11 +117,11 @@ func MedianInterval(sorted []float64, confidence float64) (low, high, achieved f
 	n := len(sorted)
 	k, below := 1, math.Ldexp(1, -n) // P(B < k)
 	for term := below; 2*(k+1) <= n+1; k++ {
-		term *= float64(n-k+1) / float64(k) // P(B = k)
-		if 1-2*(below+term) < confidence {
+		term = float64(term * float64(n-k+1) / float64(k)) // P(B = k)
+		if 1-float64(2*(below+term)) < confidence {
 			break
 		}
 		below += term
 	}
-	return sorted[k-1], sorted[n-k], 1 - 2*below
+	return sorted[k-1], sorted[n-k], 1 - float64(2*below)
 }

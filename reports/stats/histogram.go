@@ -94,7 +94,7 @@ func (h *Histogram) buckets() iter.Seq2[float64, uint64] {
 				key := uint64(o)<<52 | uint64(c)<<42
 				lower := fromOrderedBits(key)
 				upper := fromOrderedBits(key | (1<<42 - 1))
-				if !yield(lower+(upper-lower)/2, count) {
+				if !yield(lower+float64((upper-lower)/2), count) {
 					return
 				}
 			}

@@ -137,6 +137,7 @@ func (s *Study) Facts(seed uint64) (record.Run, error) {
 	if run.Cost.USDPerHour == 0 {
 		run.Cost.Source = ""
 	}
+	run.Target.Cluster = s.simulated()
 	switch a := sc.Workload.Arrival; a.Process {
 	case profiles.Constant, profiles.Poisson, profiles.Gamma:
 		if len(sc.Also) == 0 {
@@ -146,26 +147,9 @@ func (s *Study) Facts(seed uint64) (record.Run, error) {
 	l := s.request.Length
 	run.Requests = l.Requests
 	run.Setup = fmt.Sprintf("seed %d, length %s, warm-up %s, drain %s", seed, l.Words(), l.Warmup, l.Drain)
-	run.Asked = s.asked() + "; " + s.cluster()
+	run.Asked = s.asked()
 	run.Window = record.Window{Start: l.Warmup, End: endOpen}
-	run.Target.Cluster = s.poolFacts()
 	return run, nil
-}
-
-// cluster says in a few words what serves.
-func (s *Study) cluster() string {
-	var pools []string
-	for i, p := range s.pools {
-		text := fmt.Sprintf("%d × %s", p.Replicas, s.served[i].Inputs.Accelerator)
-		if n := s.served[i].Accelerators; n > 1 {
-			text += fmt.Sprintf(" × %d", n)
-		}
-		if p.Name != "" {
-			text += " (" + p.Name + ")"
-		}
-		pools = append(pools, text)
-	}
-	return strings.Join(pools, " + ")
 }
 
 // asked says in one line what is sent.

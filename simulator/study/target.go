@@ -2,8 +2,8 @@ package study
 
 import "github.com/llmctl/llmctl/reports/record"
 
-// poolFacts is what is simulated, as a report names it.
-func (s *Study) poolFacts() (pools []record.Pool) {
+// simulated is the cluster, as a report names it.
+func (s *Study) simulated() (pools []record.Pool) {
 	for i, p := range s.pools {
 		in, constants := s.served[i].Inputs, p.Kind.Constants
 		pools = append(pools, record.Pool{

@@ -114,7 +114,7 @@ func (f Facts) KVBytes(context float64) float64 {
 	sum := 0.0
 	for i := range f.KV {
 		k := &f.KV[i]
-		sum += k.BytesPerToken * k.visible(context)
+		sum += float64(k.BytesPerToken * k.visible(context))
 	}
 	return sum
 }
@@ -134,7 +134,7 @@ func (k *KVKind) pairs(context, tokens float64) float64 {
 	case k.Selected > 0:
 		most = float64(k.Selected) * k.DecodeWidth / k.Width
 	case k.Window == 0:
-		return tokens * (context + tokens/2)
+		return tokens * (context + float64(tokens/2))
 	case k.Chunked:
 		return chunked(context+tokens, most) - chunked(context, most)
 	}
@@ -146,12 +146,12 @@ func capped(n, most float64) float64 {
 	if n <= most {
 		return n * n / 2
 	}
-	return most*most/2 + most*(n-most)
+	return float64(most*most/2) + float64(most*(n-most))
 }
 
 // chunked is the integral of x mod chunk from 0 to n.
 func chunked(n, chunk float64) float64 {
 	whole := float64(int(n / chunk))
-	rest := n - whole*chunk
-	return whole*chunk*chunk/2 + rest*rest/2
+	rest := n - float64(whole*chunk)
+	return float64(whole*chunk*chunk/2) + float64(rest*rest/2)
 }

@@ -20,7 +20,7 @@ func NewChunk(f Facts, a *profiles.Accelerator, c Constants, p Prefill) Chunk {
 		launch: c.PromptS * float64(f.Layers), compute: alone.Compute,
 		experts: c.ExpertMemoryFactor * f.ExpertBytes / a.BandwidthBytesPerS, expertBytes: f.ExpertBytes, touched: f.touched(p.Tokens),
 	}
-	k.memory = alone.Memory - c.MemoryFactor*f.SharedBytes/a.BandwidthBytesPerS - k.experts*k.touched
+	k.memory = alone.Memory - c.MemoryFactor*f.SharedBytes/a.BandwidthBytesPerS - float64(k.experts*k.touched)
 	token := StepTime(f, a, c, Batch{Decode: []Decode{{Sequences: 1}}})
 	k.exchange = max(0, alone.Collective-token.Collective)
 	return k
@@ -30,9 +30,9 @@ func NewChunk(f Facts, a *profiles.Accelerator, c Constants, p Prefill) Chunk {
 func (k *Chunk) Beside(s *Step, steps float64) float64 {
 	memory := s.Memory + k.memory/steps
 	if k.expertBytes > 0 {
-		memory += k.experts * k.touched * (1 - s.ExpertBytes/k.expertBytes)
+		memory += float64(k.experts * k.touched * (1 - s.ExpertBytes/k.expertBytes))
 	}
-	return steps*(k.launch+overlap(memory, s.Compute+k.compute/steps)-overlap(s.Memory, s.Compute)) + k.exchange
+	return float64(steps*(k.launch+overlap(memory, s.Compute+k.compute/steps)-overlap(s.Memory, s.Compute))) + k.exchange
 }
 
 // Without is the step that is left of one that carries the chunk alone when its

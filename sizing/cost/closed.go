@@ -66,7 +66,7 @@ func ClosedLoop(f Facts, a *profiles.Accelerator, c Constants, l ClosedLoad) Loo
 	batches := min(float64(max(1, f.Pipeline)), max(1, running))
 	e := loop{f: &f, a: a, c: &c, n: running / batches, later: max(0, l.Output-1), context: l.Context, budget: math.Inf(1)}
 	if e.context == 0 {
-		e.context = l.Input + l.Output/2
+		e.context = l.Input + float64(l.Output/2)
 	}
 	if l.BatchedTokens > 0 {
 		e.budget = l.BatchedTokens
@@ -84,7 +84,7 @@ func ClosedLoop(f Facts, a *profiles.Accelerator, c Constants, l ClosedLoad) Loo
 	e.solve()
 	out := Loop{TPOT: e.step, Rate: e.rate * batches, Batch: e.batch * batches, First: e.first, Decode: e.decode, Work: e.work}
 	// What is not in decode waits for its first token, by Little's law.
-	out.TTFT = max(e.first, l.Concurrency/out.Rate-e.later*e.step)
+	out.TTFT = max(e.first, l.Concurrency/out.Rate-float64(e.later*e.step))
 	if l.Prompts != nil {
 		out.Works = make([]float64, len(e.prompts))
 		for i := range e.prompts {
@@ -94,7 +94,7 @@ func ClosedLoop(f Facts, a *profiles.Accelerator, c Constants, l ClosedLoad) Loo
 	if l.Rounds > 0 {
 		// The first to run find the others' prompts instead of a place that one left.
 		first := running / (l.Rounds * l.Concurrency)
-		out.TTFT = first*e.burst(l) + (1-first)*out.TTFT
+		out.TTFT = float64(first*e.burst(l)) + float64((1-first)*out.TTFT)
 	}
 	return out
 }
@@ -110,7 +110,7 @@ func (e *loop) burst(l ClosedLoad) float64 {
 		tokens: prompts * w.tokens, sampled: prompts, cache: prompts * w.cache,
 		attention: prompts * w.attention, index: prompts * w.index, prefill: true,
 	}
-	return (steps+1)/2*stepTime(e.f, e.a, e.c, together).Seconds + e.c.RequestS
+	return float64((steps+1)/2*stepTime(e.f, e.a, e.c, together).Seconds) + e.c.RequestS
 }
 
 // promptWork is one length of prompts: what is computed of it, and in how much
@@ -154,7 +154,7 @@ func (l *loop) at(x float64) float64 {
 	others := l.others() * x
 	chunks := 0.0
 	for i := range l.prompts {
-		chunks += l.prompts[i].weight * max(1, l.prompts[i].fresh/room)
+		chunks += float64(l.prompts[i].weight * max(1, l.prompts[i].fresh/room))
 	}
 	l.work, l.first = 0, l.c.RequestS
 	for i := range l.prompts {
@@ -166,20 +166,20 @@ func (l *loop) at(x float64) float64 {
 		copies := max(1, min(x*chunks, most))
 		each := l.prolong(p, w, tokens, copies) / copies
 		p.seconds = own * each
-		l.work += p.weight * p.seconds
-		if together := 1 + others*chunks; most > 1 {
+		l.work += float64(p.weight * p.seconds)
+		if together := 1 + float64(others*chunks); most > 1 {
 			copies = min(together, most)
 			each = l.prolong(p, w, tokens, copies) / copies
-			l.first += p.weight * each * together
+			l.first += float64(p.weight * each * together)
 		} else {
-			l.first += p.weight * each * (own + others*own)
+			l.first += float64(p.weight * each * (own + float64(others*own)))
 		}
-		l.first += p.weight * l.decode.Seconds * OwnSteps(p.fresh, room)
+		l.first += float64(p.weight * l.decode.Seconds * OwnSteps(p.fresh, room))
 	}
-	l.step = l.decode.Seconds + others*l.work
-	l.rate = x / (l.decode.Seconds + x*l.work)
-	l.batch = l.rate * l.later * l.step
-	return l.batch + l.rate*l.first
+	l.step = l.decode.Seconds + float64(others*l.work)
+	l.rate = x / (l.decode.Seconds + float64(x*l.work))
+	l.batch = float64(l.rate * l.later * l.step)
+	return l.batch + float64(l.rate*l.first)
 }
 
 // others is the share of the prompts that are not a request's own.
@@ -193,9 +193,9 @@ func OwnSteps(fresh, room float64) float64 { return max(1, math.Ceil(fresh/room-
 func (l *loop) prolong(p *promptWork, decodes work, tokens, copies float64) float64 {
 	chunks := p.fresh / tokens
 	var chunk work
-	chunk.addCache(l.f, Prefill{Tokens: tokens, Context: p.cached + (p.fresh-tokens)/2})
+	chunk.addCache(l.f, Prefill{Tokens: tokens, Context: p.cached + float64((p.fresh-tokens)/2)})
 	mixed := work{
-		tokens: decodes.tokens + copies*tokens, sampled: decodes.sampled + copies/chunks, cache: decodes.cache + copies*chunk.cache,
+		tokens: decodes.tokens + float64(copies*tokens), sampled: decodes.sampled + copies/chunks, cache: decodes.cache + float64(copies*chunk.cache),
 		attention: decodes.attention + copies*p.attention/chunks, index: decodes.index + copies*p.index/chunks, prefill: true,
 	}
 	return stepTime(l.f, l.a, l.c, mixed).Seconds - l.decode.Seconds
@@ -207,10 +207,10 @@ func (l *loop) prolong(p *promptWork, decodes work, tokens, copies float64) floa
 func (l *loop) solve() {
 	fresh := 0.0
 	for i := range l.prompts {
-		fresh += l.prompts[i].weight * l.prompts[i].fresh
+		fresh += float64(l.prompts[i].weight * l.prompts[i].fresh)
 	}
 	// A first token takes a step at least, and each other one the others' part of it.
-	high := min(l.n/(l.later*l.others()+1), l.budget/(fresh+l.later))
+	high := min(l.n/(float64(l.later*l.others())+1), l.budget/(fresh+l.later))
 	a, atA := high, l.at(high)-l.n
 	if atA <= 0 {
 		return
@@ -218,7 +218,7 @@ func (l *loop) solve() {
 	b, atB := 0.0, -l.n
 	t := atA / (atA - atB)
 	for range 100 {
-		x := a + t*(b-a)
+		x := a + float64(t*(b-a))
 		c, atC := a, atA
 		atX := l.at(x) - l.n
 		if (atX > 0) != (atA > 0) {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/llmctl/llmctl/internal/portable"
 	"github.com/llmctl/llmctl/profiles"
 )
 
@@ -15,22 +16,22 @@ import (
 // ranks, each layer with experts sends a token to the ranks of its experts and
 // back: at most one copy per data rank other than its own.
 func (s *Step) exchange(f *Facts, a *profiles.Accelerator, c *Constants, local float64) {
-	activation := local * float64(f.Hidden) * 2 // 16-bit values
+	activation := 2 * float64(local*float64(f.Hidden)) // 16-bit values
 	layers := float64(f.Layers)
 	if t := float64(f.Tensor); t > 1 {
-		s.Exchanges += 2 * layers * rounds(f.Tensor)
-		s.ExchangedBytes += 2 * layers * 2 * (t - 1) / t * activation
+		s.Exchanges += float64(2 * layers * rounds(f.Tensor))
+		s.ExchangedBytes += float64(2 * layers * 2 * (t - 1) / t * activation)
 	}
 	if p := float64(f.Pipeline); p > 1 {
 		s.Exchanges += p - 1
-		s.ExchangedBytes += (p - 1) * activation
+		s.ExchangedBytes += float64((p - 1) * activation)
 	}
 	if d := float64(f.Data); d > 1 && f.ExpertLayers > 0 {
 		copies := min(float64(f.PerToken), d) * (d - 1) / d
-		s.Exchanges += 2 * float64(f.ExpertLayers) * rounds(f.Data)
-		s.ExchangedBytes += 2 * float64(f.ExpertLayers) * copies * activation
+		s.Exchanges += float64(2 * float64(f.ExpertLayers) * rounds(f.Data))
+		s.ExchangedBytes += float64(2 * float64(f.ExpertLayers) * copies * activation)
 	}
-	s.Collective = c.LatencyS*s.Exchanges + c.LinkFactor*s.ExchangedBytes/LinkRate(a)
+	s.Collective = float64(c.LatencyS*s.Exchanges) + c.LinkFactor*s.ExchangedBytes/LinkRate(a)
 }
 
 // rounds is log2 of a number of ranks, at hand for powers of two.
@@ -38,7 +39,7 @@ func rounds(ranks int) float64 {
 	if ranks&(ranks-1) == 0 {
 		return float64(bits.Len(uint(ranks)) - 1)
 	}
-	return math.Log2(float64(ranks))
+	return portable.Log(float64(ranks)) / math.Ln2
 }
 
 // slowestLink is taken for devices whose link is not known: one direction of 16

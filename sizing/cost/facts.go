@@ -71,11 +71,11 @@ func (f *Facts) weigh(m *profiles.Model, format shape.Format) {
 	if m.TiedEmbeddings {
 		head = w.Embedding
 	}
-	f.SharedBytes = (w.Split+w.KV*copies+head)/t + w.Copied
+	f.SharedBytes = (w.Split+float64(w.KV*copies)+head)/t + w.Copied
 	f.ExpertBytes = w.Experts / sharers
 	f.HeadParameters = float64(p.Embedding) / t
 	f.ExpertParameters = float64(p.Visited) / sharers
-	divided := float64(p.Multiplied()-p.Visited-p.Embedding-p.Latent) + float64(p.KV)*(copies-1)
+	divided := float64(p.Multiplied()-p.Visited-p.Embedding-p.Latent) + float64(float64(p.KV)*(copies-1))
 	f.LayerParameters = divided/t + float64(p.Latent)
 }
 

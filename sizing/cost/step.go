@@ -3,6 +3,7 @@ package cost
 import (
 	"math"
 
+	"github.com/llmctl/llmctl/internal/portable"
 	"github.com/llmctl/llmctl/profiles"
 )
 
@@ -79,7 +80,7 @@ func (w *work) addPrefill(f *Facts, p Prefill) {
 	w.addCache(f, p)
 	for i := range f.KV {
 		k := &f.KV[i]
-		w.attend(k, 2*k.Width*k.pairs(p.Context, p.Tokens))
+		w.attend(k, float64(2*k.Width*k.pairs(p.Context, p.Tokens)))
 	}
 }
 
@@ -87,7 +88,7 @@ func (w *work) addPrefill(f *Facts, p Prefill) {
 func (w *work) addCache(f *Facts, p Prefill) {
 	for i := range f.KV {
 		k := &f.KV[i]
-		w.cache += k.BytesPerToken * (k.gathered(p.Context, p.Tokens) + k.written(p.Tokens))
+		w.cache += float64(k.BytesPerToken * (k.gathered(p.Context, p.Tokens) + k.written(p.Tokens)))
 	}
 }
 
@@ -95,11 +96,14 @@ func (w *work) addDecode(f *Facts, d Decode) {
 	w.tokens += d.Sequences
 	w.sampled += d.Sequences
 	for i := range f.KV {
-		k := &f.KV[i]
-		read := d.Sequences * k.read(d.Context)
-		w.cache += k.BytesPerToken * read
-		w.attend(k, 2*k.DecodeWidth*read)
+		w.read(&f.KV[i], d.Sequences*f.KV[i].read(d.Context))
 	}
+}
+
+// read adds the tokens that decodes read of the cache of a kind.
+func (w *work) read(k *KVKind, tokens float64) {
+	w.cache += float64(k.BytesPerToken * tokens)
+	w.attend(k, float64(2*k.DecodeWidth*tokens))
 }
 
 func (w *work) attend(k *KVKind, operations float64) {
@@ -125,17 +129,17 @@ func (w *work) attend(k *KVKind, operations float64) {
 // overlap, the roofline). Of the norms that were tried this one predicts models
 // that were held out best.
 func StepTime(f Facts, a *profiles.Accelerator, c Constants, b Batch) Step {
-	var w work
+	e := NewEvaluator(&f, a, &c)
 	for _, p := range b.Prefill {
-		w.addPrefill(&f, p)
+		e.AddPrefill(p)
 	}
 	for _, d := range b.Decode {
-		w.addDecode(&f, d)
+		e.add(d)
 	}
 	for _, v := range b.Verify {
-		w.addVerify(&f, v)
+		e.AddVerify(v)
 	}
-	return stepTime(&f, a, &c, w)
+	return e.Step()
 }
 
 func stepTime(f *Facts, a *profiles.Accelerator, c *Constants, w work) Step {
@@ -144,19 +148,19 @@ func stepTime(f *Facts, a *profiles.Accelerator, c *Constants, w work) Step {
 		return s
 	}
 	ranks := 1 / float64(max(1, f.Data))
-	local := w.tokens * ranks
-	s.ExpertBytes = f.ExpertBytes * f.touched(w.tokens)
-	s.Bytes = f.SharedBytes + w.cache*ranks + s.ExpertBytes
-	products := 2 * (f.LayerParameters*local + f.HeadParameters*w.sampled*ranks)
-	s.ExpertProducts = 2 * f.ExpertParameters * w.tokens
-	s.Attention, s.Index = w.attention*ranks, w.index*ranks
+	local := float64(w.tokens * ranks)
+	s.ExpertBytes = float64(f.ExpertBytes * f.touched(w.tokens))
+	s.Bytes = f.SharedBytes + float64(w.cache*ranks) + s.ExpertBytes
+	products := float64(2 * (float64(f.LayerParameters*local) + float64(f.HeadParameters*w.sampled*ranks)))
+	s.ExpertProducts = float64(2 * f.ExpertParameters * w.tokens)
+	s.Attention, s.Index = float64(w.attention*ranks), float64(w.index*ranks)
 	s.Operations = products + s.ExpertProducts + s.Attention + s.Index
 
 	rate := Rate(a, f.Units)
 	attention := s.Attention/Rate(a, Wide) + s.Index/Rate(a, FP8)
 	s.Fixed = c.Fixed(f, w.sampled*ranks, w.prefill)
-	s.Memory = (c.MemoryFactor*(s.Bytes-s.ExpertBytes) + c.ExpertMemoryFactor*s.ExpertBytes) / a.BandwidthBytesPerS
-	s.Compute = (c.ComputeFactor*products+c.ExpertComputeFactor*s.ExpertProducts)/rate + c.ComputeFactor*attention
+	s.Memory = (float64(c.MemoryFactor*(s.Bytes-s.ExpertBytes)) + float64(c.ExpertMemoryFactor*s.ExpertBytes)) / a.BandwidthBytesPerS
+	s.Compute = (float64(c.ComputeFactor*products)+float64(c.ExpertComputeFactor*s.ExpertProducts))/rate + float64(c.ComputeFactor*attention)
 	s.exchange(f, a, c, local)
 	s.Seconds = s.Fixed + overlap(s.Memory, s.Compute) + s.Collective
 	s.Limit = max(s.Bytes/a.BandwidthBytesPerS, (products+s.ExpertProducts)/rate+attention)
@@ -168,21 +172,23 @@ func stepTime(f *Facts, a *profiles.Accelerator, c *Constants, w work) Step {
 // when the step also carries prompts, and per sequence that samples a token.
 func (c *Constants) Fixed(f *Facts, sequences float64, prefill bool) float64 {
 	layers := float64(f.Layers)
-	t := c.StepS + c.LayerS*layers + c.LatentS*float64(f.LatentLayers) + c.ExpertS*float64(f.ExpertLayers) + c.SequenceS*sequences
+	t := c.StepS + float64(c.LayerS*layers) + float64(c.LatentS*float64(f.LatentLayers)) + float64(c.ExpertS*float64(f.ExpertLayers)) + float64(c.SequenceS*sequences)
 	if prefill {
-		t += c.PromptS * layers
+		t += float64(c.PromptS * layers)
 	}
 	return t
 }
 
 // overlap is the time of reading and computing together.
-func overlap(memory, compute float64) float64 { return math.Sqrt(memory*memory + compute*compute) }
+func overlap(memory, compute float64) float64 {
+	return math.Sqrt(float64(memory*memory) + float64(compute*compute))
+}
 
 // power is x^n for x in 0 to 1: by squaring while n is a small whole number,
 // which is most of what a simulator asks for, else through logarithms.
 func power(x, n float64) float64 {
 	if n < 0 || n > 64 || n != math.Trunc(n) {
-		return math.Exp(n * math.Log(x))
+		return portable.Exp(n * portable.Log(x))
 	}
 	result := 1.0
 	for k := uint(n); k > 0; k >>= 1 {

@@ -9,12 +9,14 @@ type Verify struct {
 	Tokens, Context float64
 }
 
-func (w *work) addVerify(f *Facts, v Verify) {
+// AddVerify adds a sequence that verifies drafts.
+func (e *Evaluator) AddVerify(v Verify) {
+	w := &e.w
 	w.tokens += v.Tokens
 	w.sampled += v.Tokens
-	w.addCache(f, Prefill{Tokens: v.Tokens, Context: v.Context})
-	for i := range f.KV {
-		k := &f.KV[i]
-		w.attend(k, 2*k.DecodeWidth*v.Tokens*k.read(v.Context+(v.Tokens-1)/2))
+	w.addCache(e.f, Prefill{Tokens: v.Tokens, Context: v.Context})
+	for i := range e.f.KV {
+		k := &e.f.KV[i]
+		w.attend(k, float64(2*k.DecodeWidth*v.Tokens*k.read(v.Context+(v.Tokens-1)/2)))
 	}
 }

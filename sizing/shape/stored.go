@@ -28,8 +28,8 @@ func (w *WeightBytes) take(m *profiles.Model, from, to int) {
 		w.Split += float64(l.Split)
 		w.KV += float64(l.KV)
 		w.Copied += float64(l.Copied)
-		w.Experts += float64(l.Experts) * padding(layer.MLP, m.Quantization.Encoding)
-		w.Absorbed += base * absorbed(layer.Attention)
+		w.Experts += float64(float64(l.Experts) * padding(layer.MLP, m.Quantization.Encoding))
+		w.Absorbed += float64(base * absorbed(layer.Attention))
 		w.KVHeads = max(w.KVHeads, layer.Attention.KVHeads)
 	}
 }

@@ -39,7 +39,7 @@ func (f Format) BytesPerWeight() float64 {
 // 1.0; NVIDIA); nf4 a float32 per 64, or a byte and a float32 per 256 of those
 // (QLoRA, arXiv 2305.14314 §3).
 func encodedBytes(e profiles.Encoding, base DType) float64 {
-	bits, group := float64(e.Bits)/8, float64(e.GroupSize)
+	bits, group := float64(float64(e.Bits)/8), float64(e.GroupSize)
 	switch {
 	case e.Method == "":
 		return float64(base.Bytes())
@@ -103,7 +103,7 @@ func StageWeights(m *profiles.Model, f Format, from, to int) WeightBytes {
 	for i := from; i < to; i++ {
 		layer := m.Layers[i]
 		w.KVHeads = max(w.KVHeads, layer.Attention.KVHeads)
-		w.Absorbed += base * absorbed(layer.Attention)
+		w.Absorbed += float64(base * absorbed(layer.Attention))
 		modules = layerModules(modules[:0], m, layer)
 		for _, x := range modules {
 			bytes, e := everywhere, f.Quantization.Encoding
@@ -193,5 +193,5 @@ func (w WeightBytes) PerRank(tensor, pipeline int) int64 {
 		return int64(layers + (w.Embedding+w.Head+w.Vision)/t)
 	}
 	share := math.Ceil(float64(w.Layers)/float64(pipeline)) / float64(w.Layers)
-	return int64(layers*share + (math.Max(w.Embedding, w.Head)+w.Vision)/t)
+	return int64(float64(layers*share) + (math.Max(w.Embedding, w.Head)+w.Vision)/t)
 }
