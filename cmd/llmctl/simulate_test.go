@@ -11,7 +11,7 @@ import (
 
 func TestVariants(t *testing.T) {
 	f := variantFlags{texts: []string{"replicas=2,3", "slo=ttft=1s,tpot=50ms|e2e=9s"}}
-	if err := f.parse(&curveFlags{}); err != nil {
+	if err := f.parse(&curveFlags{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	var names []string
@@ -43,7 +43,7 @@ func TestSweepOfASetting(t *testing.T) {
 	} {
 		curve := curveFlags{sweepText: text}
 		var f variantFlags
-		if err := f.parse(&curve); err != nil {
+		if err := f.parse(&curve, nil); err != nil {
 			t.Fatal(err)
 		}
 		if curve.wanted() || !f.wanted() || !cmp.Equal(f.axes[0].values, want) {
@@ -52,7 +52,7 @@ func TestSweepOfASetting(t *testing.T) {
 	}
 	curve := curveFlags{sweepText: "rate=1,2"}
 	var f variantFlags
-	if err := f.parse(&curve); err != nil || f.wanted() || !curve.wanted() {
+	if err := f.parse(&curve, nil); err != nil || f.wanted() || !curve.wanted() {
 		t.Errorf("a sweep of a rate: %v, %v", f.axes, err)
 	}
 }
@@ -64,7 +64,7 @@ func FuzzVariants(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, curve := range []curveFlags{{}, {sweepText: text}} {
 			v := variantFlags{texts: []string{text}}
-			if err := v.parse(&curve); err != nil {
+			if err := v.parse(&curve, nil); err != nil {
 				if strings.Contains(err.Error(), "\n") && !strings.Contains(text, "\n") {
 					t.Errorf("%q: an error of several lines: %v", text, err)
 				}

@@ -17,7 +17,7 @@ var frontExperiments = []experiment{
 		between(t, "hit rate with the cap", r.median(t, capped, hitRate), r.median(t, hot, hitRate), 0.99, 1.01)
 	}},
 	{file: "prefix-affinity", holds: func(t *testing.T, r results) {
-		between(t, "hit rate of affinity", r.median(t, "prefix_affinity", hitRate), r.median(t, "round_robin", hitRate), 1.3, 2.5)
+		between(t, "hit rate of affinity", r.median(t, "prefix_affinity", hitRate), r.median(t, "round_robin", hitRate), 1.7, 3)
 		between(t, "ttft p50 of affinity", r.median(t, "prefix_affinity", ttftP50), r.median(t, "round_robin", ttftP50), 0.05, 0.6)
 		// Load alone knows nothing of caches either.
 		between(t, "hit rate of least loaded", r.median(t, "least_loaded", hitRate), r.median(t, "round_robin", hitRate), 0.85, 1.15)
