@@ -2,6 +2,7 @@ package study
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -72,17 +73,24 @@ func TestExperiments(t *testing.T) {
 	}
 }
 
-// TestExperimentFiles: no file is without an expectation, and each says what it
-// shows and compares.
+// TestExperimentFiles: no file is without an expectation, each compares something,
+// and the documentation tells of each.
 func TestExperimentFiles(t *testing.T) {
 	files, err := filepath.Glob("../../examples/experiments/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d files: %v", len(files), err)
 	}
+	told, err := os.ReadFile("../../docs/experiments.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, path := range files {
 		name := strings.TrimSuffix(filepath.Base(path), ".yaml")
 		if !slices.ContainsFunc(experiments, func(e experiment) bool { return e.file == name && e.compare == nil }) {
 			t.Errorf("%s: no test says what it must show", path)
+		}
+		if !strings.Contains(string(told), "llmctl simulate -f examples/experiments/"+name+".yaml\n") {
+			t.Errorf("docs/experiments.md says nothing of %s", name)
 		}
 		sc, err := profiles.LoadScenario(path)
 		if err != nil {
