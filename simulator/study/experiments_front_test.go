@@ -30,6 +30,7 @@ var frontExperiments = []experiment{
 			t.Errorf("shared prompts hit %g", hits)
 		}
 		between(t, "ttft p50 with a timestamp", r.median(t, "none", ttftP50), r.median(t, "groups=1,tokens=2000", ttftP50), 2.5, 10)
+		between(t, "tpot p50 with a timestamp", r.median(t, "none", tpotP50), r.median(t, "groups=1,tokens=2000", tpotP50), 3, 15)
 	}},
 	{file: "batch-jobs", seeds: 3, holds: func(t *testing.T, r results) {
 		fcfs, ranked := r.median(t, "fcfs", attained("chat")), r.median(t, "priority", attained("chat"))
