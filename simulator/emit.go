@@ -5,6 +5,7 @@ import (
 
 	"github.com/llmctl/llmctl/loadgen/workload"
 	"github.com/llmctl/llmctl/reports/record"
+	"github.com/llmctl/llmctl/sizing/cost"
 )
 
 // write hands out the record of a request that has ended.
@@ -45,4 +46,4 @@ func (s *sim) write(r *request, outcome record.Outcome, failure record.Failure) 
 }
 
 // seconds is a time of the cost model in whole nanoseconds.
-func seconds(t float64) time.Duration { return time.Duration(t*1e9 + 0.5) }
+func seconds(t float64) time.Duration { return cost.Duration(t) }
