@@ -26,6 +26,10 @@ type Config struct {
 	Duration time.Duration
 	Requests int
 	Drain    time.Duration
+
+	// Observe sees each batch of each replica before it runs, one step at a time;
+	// nil: nobody does. The batch is valid until Observe returns.
+	Observe func(replica int, b *sched.Batch)
 }
 
 // Pool is a number of equal replicas.

@@ -22,6 +22,7 @@ type replica struct {
 	nextKey  sched.ID
 	requests map[sched.ID]*request
 	batch    *sched.Batch // that runs; nil while idle
+	left     []sched.ID   // whose user went away while it runs
 	steps    record.Steps
 
 	shape   cost.Batch // reused
@@ -62,18 +63,35 @@ func (p *replica) submit(r *request) {
 	}
 }
 
-// abort ends a request early.
+// abort ends a request early. As in the live engine, whose loop waits for the step
+// that runs, its blocks are free only when that step has ended.
 func (p *replica) abort(r *request) {
-	if p.requests[r.key] == r {
-		p.sched.Abort(r.key)
-		delete(p.requests, r.key)
+	if p.requests[r.key] != r {
+		return
 	}
+	p.left = append(p.left, r.key)
+	if p.batch == nil {
+		p.drop()
+	}
+}
+
+// drop takes those out whose users have left, unless their last step was the one
+// that has just ended.
+func (p *replica) drop() {
+	for _, key := range p.left {
+		p.sched.Abort(key)
+		delete(p.requests, key)
+	}
+	p.left = p.left[:0]
 }
 
 // step begins the next step, if there is anything to run.
 func (p *replica) step() {
 	if p.batch = p.sched.Schedule(p.s.now); p.batch == nil {
 		return
+	}
+	if p.s.config.Observe != nil {
+		p.s.config.Observe(p.index, p.batch)
 	}
 	p.s.agenda.plan(p.s.now+p.duration(p.batch), p)
 }
@@ -105,9 +123,6 @@ func (p *replica) happen(s *sim) {
 	for i := range b.Entries {
 		e := &b.Entries[i]
 		r := p.requests[e.ID]
-		if r == nil {
-			continue // it has left
-		}
 		if r.cached < 0 {
 			r.cached = e.Cached
 			p.counts.prompt += float64(r.prompt)
@@ -116,14 +131,19 @@ func (p *replica) happen(s *sim) {
 			continue
 		}
 		p.results = append(p.results, sched.Result{ID: e.ID, Tokens: 1})
-		r.took(p, number, s.now)
+		if !r.ended {
+			r.took(p, number, s.now)
+		}
 	}
 	for _, f := range p.sched.Complete(b, p.results) {
 		r := p.requests[f.ID]
 		delete(p.requests, f.ID)
 		p.counts.finished++
-		s.finished(r, f.Reason)
+		if !r.ended {
+			s.finished(r, f.Reason)
+		}
 	}
+	p.drop()
 	p.step()
 }
 
