@@ -103,7 +103,7 @@ func (x *exchange) forward(q *request) *failure {
 	x.target = &d.targets[route.Weighted(d.weights, g.rand())]
 	x.w.Header().Set("X-Llmctl-Deployment", x.target.name)
 	p := x.target.provider
-	x.endpoint = p.acquire(g.elapsed(g.now()))
+	x.endpoint, x.pass = p.acquire(g.elapsed(g.now()))
 	defer func() { x.endpoint.release() }() // the one that was tried last
 
 	salt := ""

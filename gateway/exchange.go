@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/llmctl/llmctl/gateway/health"
 	"github.com/llmctl/llmctl/gateway/limit"
 	"github.com/llmctl/llmctl/internal/openai"
 )
@@ -22,7 +23,8 @@ type exchange struct {
 	deployment *deployment // nil until the alias is known
 	target     *target
 	endpoint   *endpoint
-	retries    int // endpoints that could not be reached before this one
+	pass       health.Pass // of the endpoint's breaker
+	retries    int         // endpoints that could not be reached before this one
 
 	deadline    deadline
 	reservation *limit.Reservation

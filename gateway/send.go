@@ -18,13 +18,10 @@ func (x *exchange) send(ctx context.Context, body []byte) (*http.Response, *fail
 	for {
 		response, connected, err := x.attempt(ctx, body)
 		now := g.elapsed(g.now())
-		if err == nil {
-			p.judge(x.endpoint, true, now)
-			return response, nil
-		}
 		f := interruption(ctx)
-		if f == nil || !connected && f.outcome.timeout() {
-			p.judge(x.endpoint, false, now)
+		p.judge(x.endpoint, x.pass, err == nil, f == nil || !connected && f.outcome.timeout(), now)
+		if err == nil {
+			return response, nil
 		}
 		if f != nil {
 			return nil, f
@@ -33,13 +30,13 @@ func (x *exchange) send(ctx context.Context, body []byte) (*http.Response, *fail
 		if connected {
 			return nil, unreachable(err)
 		}
-		next := p.acquire(now, tried...)
+		next, pass := p.acquire(now, tried...)
 		if next == nil {
 			return nil, unreachable(err)
 		}
 		g.metrics.upstream.WithLabelValues(p.name, x.endpoint.base, string(outcomeConnect)).Inc()
 		x.endpoint.release()
-		x.endpoint = next
+		x.endpoint, x.pass = next, pass
 		x.retries++
 	}
 }

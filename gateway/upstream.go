@@ -37,7 +37,7 @@ type endpoint struct {
 	base     string // URL without /v1
 	host     string // for logs and metrics
 	inFlight atomic.Int64
-	cooldown health.Cooldown // guarded by the provider's mu
+	breaker  *health.Breaker // guarded by the provider's mu
 }
 
 // newProvider builds a provider from configuration that was checked before.
@@ -48,42 +48,45 @@ func newProvider(c Provider, env environment) (*provider, error) {
 		if err != nil {
 			return nil, fmt.Errorf("provider %q: %w", c.Name, err)
 		}
-		p.endpoints = append(p.endpoints, &endpoint{base: u.String(), host: u.Host})
+		p.endpoints = append(p.endpoints, &endpoint{base: u.String(), host: u.Host, breaker: health.NewBreaker(health.Unanswered())})
 	}
 	p.candidates = make([]route.Endpoint, len(p.endpoints))
 	return p, nil
 }
 
 // acquire picks the fit endpoint with the fewest requests in flight and counts
-// one more; the caller takes it off again. Endpoints that this request tried
-// before are left out; with none left the answer is nil.
-func (p *provider) acquire(now time.Duration, tried ...*endpoint) *endpoint {
+// one more; the caller takes it off again, and tells judge how it went. Endpoints
+// that this request tried before are left out; with none left the answer is nil.
+func (p *provider) acquire(now time.Duration, tried ...*endpoint) (*endpoint, health.Pass) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i, e := range p.endpoints {
 		p.candidates[i] = route.Endpoint{
-			Load: e.inFlight.Load(), Resting: e.cooldown.Resting(now), Tried: slices.Contains(tried, e),
+			Load: e.inFlight.Load(), Resting: !e.breaker.Fit(now), Tried: slices.Contains(tried, e),
 		}
 	}
 	i := route.LeastLoaded(p.candidates, p.turn)
 	if i < 0 {
-		return nil
+		return nil, health.Pass{}
 	}
 	p.turn++
 	e := p.endpoints[i]
-	e.cooldown.Tried(now)
 	e.inFlight.Add(1)
-	return e
+	return e, e.breaker.Tried(now)
 }
 
-// judge notes whether an endpoint gave an answer.
-func (p *provider) judge(e *endpoint, answered bool, now time.Duration) {
+// judge notes how a request fared at its endpoint. No failure of the endpoint's is
+// one of which the client or the gateway itself was the reason.
+func (p *provider) judge(e *endpoint, pass health.Pass, answered, failed bool, now time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if answered {
-		e.cooldown.Answered()
-	} else {
-		e.cooldown.Failed(now)
+	switch {
+	case answered:
+		e.breaker.Answered(now, pass)
+	case failed:
+		e.breaker.Failed(now, pass)
+	default:
+		e.breaker.Left(pass)
 	}
 }
 

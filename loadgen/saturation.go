@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/llmctl/llmctl/reports/stats"
 )
 
 // saturation tells whether an open loop offers more than its target serves, by
@@ -111,18 +113,7 @@ func (s *saturation) judge(index int64) (why string) {
 // growth is by how much values grew from the first to the last, by the median of
 // the slopes between all pairs; grows is whether that is significant and much.
 func growth(values []float64) (rise float64, grows bool) {
-	var slopes []float64
-	inversions := 0
-	for i := range values {
-		for j := i + 1; j < len(values); j++ {
-			slopes = append(slopes, (values[j]-values[i])/float64(j-i))
-			if values[j] <= values[i] {
-				inversions++
-			}
-		}
-	}
-	slices.Sort(slopes)
+	rise, notRising := stats.Trend(values)
 	sorted := slices.Sorted(slices.Values(values))
-	rise = slopes[len(slopes)/2] * float64(len(values)-1)
-	return rise, inversions <= maxInversions && rise > minGrowth*sorted[len(sorted)/2]
+	return rise, notRising <= maxInversions && rise > minGrowth*sorted[len(sorted)/2]
 }

@@ -16,6 +16,19 @@ func drawScenario(t *rapid.T) Scenario {
 	if rapid.Bool().Draw(t, "workload") {
 		s.Workload = drawWorkload(t)
 	}
+	for range rapid.IntRange(0, 2).Draw(t, "further workloads") {
+		also := drawWorkload(t)
+		if also.checkLoad() != nil {
+			also.Arrival = Arrival{Process: Users, Count: 2}
+		}
+		s.Also = append(s.Also, also)
+	}
+	if rapid.Bool().Draw(t, "serving") {
+		s.Serving = drawServing(t)
+	}
+	if rapid.Bool().Draw(t, "cluster") {
+		s.Cluster = drawCluster(t)
+	}
 	for i := range rapid.IntRange(0, 2).Draw(t, "objectives") {
 		s.SLO = append(s.SLO, SLO{Class: fmt.Sprintf("class-%d", i), TTFT: time.Duration(rapid.Int64Range(1, int64(time.Hour)).Draw(t, "ttft")),
 			Attainment: rapid.Float64Range(0.5, 1).Draw(t, "attainment")})
@@ -29,8 +42,11 @@ func drawScenario(t *rapid.T) Scenario {
 func drawWorkload(t *rapid.T) Workload {
 	w := Workload{
 		Name: rapid.SampledFrom([]string{"custom", "mine"}).Draw(t, "name"), Arrival: drawArrival(t), Cancel: drawCancel(t),
-		Tenants: rapid.IntRange(0, 50).Draw(t, "tenants"), Tools: rapid.Float64Range(0, 1).Draw(t, "tools"), Schema: rapid.Float64Range(0, 1).Draw(t, "schema"),
+		Tools: rapid.Float64Range(0, 1).Draw(t, "tools"), Schema: rapid.Float64Range(0, 1).Draw(t, "schema"),
 		Classes: drawShares(t, "interactive", "batch", "b-1"), Models: drawShares(t, "org/Model-8B:free", "m", "1.0"),
+	}
+	if w.Tenants = rapid.IntRange(0, 50).Draw(t, "tenants"); w.Tenants == 0 {
+		w.Tenant = rapid.SampledFrom([]string{"", "abuser", "no"}).Draw(t, "tenant")
 	}
 	if w.Arrival.Process == TraceArrival || rapid.IntRange(0, 4).Draw(t, "trace") == 0 {
 		w.Trace = Trace{File: rapid.SampledFrom([]string{"x.csv", "a b/ü.jsonl", "no"}).Draw(t, "file"),

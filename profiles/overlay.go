@@ -9,17 +9,27 @@ func (s Scenario) Over(base Scenario) Scenario {
 	s.Engine = or(s.Engine, base.Engine)
 	s.Experiment = or(s.Experiment, base.Experiment)
 	s.Price = or(s.Price, base.Price)
-	s.Parallel = Parallel{
-		Tensor:   or(s.Parallel.Tensor, base.Parallel.Tensor),
-		Pipeline: or(s.Parallel.Pipeline, base.Parallel.Pipeline),
-		Expert:   or(s.Parallel.Expert, base.Parallel.Expert),
-		Data:     or(s.Parallel.Data, base.Parallel.Data),
-	}
+	s.Parallel = s.Parallel.Over(base.Parallel)
 	s.Workload = s.Workload.Over(base.Workload)
+	if len(s.Also) == 0 {
+		s.Also = base.Also
+	}
+	s.Serving = s.Serving.Over(base.Serving)
+	s.Cluster = s.Cluster.Over(base.Cluster)
 	if len(s.SLO) == 0 {
 		s.SLO = base.SLO
 	}
 	return s
+}
+
+// Over returns p with the degrees that it leaves unsaid taken from base.
+func (p Parallel) Over(base Parallel) Parallel {
+	return Parallel{
+		Tensor:   or(p.Tensor, base.Tensor),
+		Pipeline: or(p.Pipeline, base.Pipeline),
+		Expert:   or(p.Expert, base.Expert),
+		Data:     or(p.Data, base.Data),
+	}
 }
 
 // Over returns w with what it leaves unsaid taken from base. The base's shared
@@ -45,7 +55,9 @@ func (w Workload) Over(base Workload) Workload {
 		w.Session = or(w.Session, base.Session)
 	}
 	w.Cancel = or(w.Cancel, base.Cancel)
-	w.Tenants = or(w.Tenants, base.Tenants)
+	if w.Tenant == "" && w.Tenants == 0 {
+		w.Tenants, w.Tenant = base.Tenants, base.Tenant
+	}
 	w.Tools, w.Schema = or(w.Tools, base.Tools), or(w.Schema, base.Schema)
 	if len(w.Classes) == 0 {
 		w.Classes = base.Classes

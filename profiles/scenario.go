@@ -38,6 +38,7 @@ type Workload struct {
 	Session Session
 	Cancel  Cancel
 	Tenants int
+	Tenant  string             // that all sessions are of, in the place of Tenants
 	Classes map[string]float64 // share of sessions by priority class
 	Models  map[string]float64 // share of sessions by model on the wire; empty is the scenario's one
 	Tools   float64            // share of requests that offer tools, 0..1

@@ -14,10 +14,13 @@ func (s Scenario) MarshalJSON() ([]byte, error) {
 		Engine      string     `json:"engine,omitempty"`
 		Parallel    Parallel   `json:"parallel,omitzero"`
 		Workload    Workload   `json:"workload,omitzero"`
+		Also        []Workload `json:"also,omitempty"`
+		Serving     Serving    `json:"serving,omitzero"`
+		Cluster     Cluster    `json:"cluster,omitzero"`
 		SLO         []SLO      `json:"slo,omitempty"`
 		Price       *jsonPrice `json:"price,omitempty"`
 		Experiment  string     `json:"experiment,omitempty"`
-	}{s.Model, s.Accelerator, s.Engine, s.Parallel, s.Workload, s.SLO, newJSONPrice(s.Price), s.Experiment})
+	}{s.Model, s.Accelerator, s.Engine, s.Parallel, s.Workload, s.Also, s.Serving, s.Cluster, s.SLO, newJSONPrice(s.Price), s.Experiment})
 }
 
 type jsonPrice struct {
@@ -34,7 +37,7 @@ func newJSONPrice(p Price) *jsonPrice {
 // IsZero reports a workload of which nothing was said.
 func (w Workload) IsZero() bool {
 	return w.Name == "" && w.Arrival == Arrival{} && w.Input == Distribution{} && w.Output == Distribution{} &&
-		w.Prefix == Prefix{} && w.Session == Session{} && w.Cancel == Cancel{} && w.Tenants == 0 && len(w.Classes) == 0 &&
+		w.Prefix == Prefix{} && w.Session == Session{} && w.Cancel == Cancel{} && w.Tenants == 0 && w.Tenant == "" && len(w.Classes) == 0 &&
 		len(w.Models) == 0 && w.Tools == 0 && w.Schema == 0 && w.Trace == Trace{}
 }
 
@@ -69,12 +72,13 @@ func (w Workload) MarshalJSON() ([]byte, error) {
 		Think   Delay              `json:"think_s,omitzero"`
 		Cancel  Cancel             `json:"cancel,omitzero"`
 		Tenants int                `json:"tenants,omitempty"`
+		Tenant  string             `json:"tenant,omitempty"`
 		Classes map[string]float64 `json:"classes,omitempty"`
 		Models  map[string]float64 `json:"models,omitempty"`
 		Tools   float64            `json:"tools,omitempty"`
 		Schema  float64            `json:"json_schema,omitempty"`
 		Trace   Trace              `json:"trace,omitzero"`
-	}{w.Name, w.Arrival, w.Input, w.Output, shared, w.Session.Turns, w.Session.Think, w.Cancel, w.Tenants, w.Classes, w.Models, w.Tools, w.Schema, w.Trace})
+	}{w.Name, w.Arrival, w.Input, w.Output, shared, w.Session.Turns, w.Session.Think, w.Cancel, w.Tenants, w.Tenant, w.Classes, w.Models, w.Tools, w.Schema, w.Trace})
 }
 
 // MarshalJSON writes the process and its parameters with units in the keys.

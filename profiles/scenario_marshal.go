@@ -11,6 +11,15 @@ func (s Scenario) MarshalYAML() (any, error) {
 	out.text("engine", s.Engine)
 	out.nested("parallel", s.Parallel.yaml())
 	out.nested("workload", s.Workload.yaml())
+	if len(s.Also) > 0 {
+		also := &yaml.Node{Kind: yaml.SequenceNode}
+		for _, w := range s.Also {
+			also.Content = append(also.Content, w.yaml().node())
+		}
+		out.value("also", also)
+	}
+	out.nested("serving", sectionMapping(&s.Serving))
+	out.nested("cluster", sectionMapping(&s.Cluster))
 	switch len(s.SLO) {
 	case 0:
 	case 1:
@@ -55,6 +64,7 @@ func (w Workload) yaml() mapping {
 	out.nested("cancel", w.Cancel.yaml())
 	out.nested("classes", sharesYAML(w.Classes))
 	out.number("tenants", float64(w.Tenants))
+	out.text("tenant", w.Tenant)
 	out.nested("models", sharesYAML(w.Models))
 	out.number("tools", w.Tools)
 	out.number("json_schema", w.Schema)

@@ -229,6 +229,8 @@ func TestScenariosReadBack(t *testing.T) {
 func FuzzParseScenario(f *testing.F) {
 	f.Add([]byte(fullScenario))
 	f.Add([]byte("workload: chat\nslo: [{ttft: 1s}, {class: b, e2e: 1m}]\n"))
+	f.Add([]byte(clusterScenario))
+	f.Add([]byte("cluster: &c { router: round_robin, autoscale: off }\nserving: { speculative: off }\n"))
 	f.Add([]byte("a: &x [*x]\n"))
 	f.Add([]byte("workload: {input: &d {fixed: 3}, output: *d}\n"))
 	for _, text := range grammarSeeds {

@@ -20,12 +20,25 @@ func LoadScenario(path string) (*Scenario, error) {
 	}
 	s, err := ParseScenario(data)
 	if err == nil {
-		err = s.Workload.load(filepath.Dir(path))
+		err = s.load(filepath.Dir(path))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading scenario %s: %w", path, err)
 	}
 	return s, nil
+}
+
+// load reads the files that a scenario names, relative to dir.
+func (s *Scenario) load(dir string) error {
+	if err := s.Workload.load(dir); err != nil {
+		return err
+	}
+	for i := range s.Also {
+		if err := s.Also[i].load(dir); err != nil {
+			return fmt.Errorf("also: %w", err)
+		}
+	}
+	return nil
 }
 
 // ParseScenario reads a scenario in YAML. Every key must be known; an error
@@ -47,6 +60,9 @@ func ParseScenario(data []byte) (*Scenario, error) {
 		key{"engine", into(&s.Engine, plainText)},
 		key{"parallel", s.Parallel.readYAML},
 		key{"workload", s.Workload.readYAML},
+		key{"also", func(n *yaml.Node) (err error) { s.Also, err = readAlso(n); return err }},
+		key{"serving", inside{&s.Serving}.readYAML},
+		key{"cluster", inside{&s.Cluster}.readYAML},
 		key{"slo", func(n *yaml.Node) (err error) { s.SLO, err = readSLOs(n); return err }},
 		key{"price", s.Price.readYAML},
 		key{"experiment", into(&s.Experiment, parseExperiment)},
@@ -55,6 +71,26 @@ func ParseScenario(data []byte) (*Scenario, error) {
 		return nil, err
 	}
 	return &s, nil
+}
+
+// readAlso reads the workloads that come beside the first.
+func readAlso(node *yaml.Node) ([]Workload, error) {
+	if node.Kind != yaml.SequenceNode {
+		return nil, fmt.Errorf("expected a list of workloads, got %s", nodeText(node))
+	}
+	var out []Workload
+	for _, item := range node.Content {
+		var w Workload
+		err := w.readYAML(follow(item))
+		if err == nil {
+			err = atPart(follow(item), w.checkLoad())
+		}
+		if err != nil {
+			return nil, at(item, err)
+		}
+		out = append(out, w)
+	}
+	return out, nil
 }
 
 func parseExperiment(s string) (string, error) {

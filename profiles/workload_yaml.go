@@ -39,6 +39,7 @@ func (w *Workload) readYAML(node *yaml.Node) error {
 		*w = *builtin
 		return nil
 	}
+	class := ""
 	err := readMapping(node, "a workload",
 		key{"name", into(&w.Name, parseClass)},
 		key{"arrival", w.Arrival.readYAML},
@@ -48,7 +49,9 @@ func (w *Workload) readYAML(node *yaml.Node) error {
 		key{"session", w.Session.readYAML},
 		key{"cancel", w.Cancel.readYAML},
 		key{"classes", func(n *yaml.Node) (err error) { w.Classes, err = readShares(n, "classes", parseClass); return err }},
+		key{"class", into(&class, parseClass)},
 		key{"tenants", into(&w.Tenants, whole)},
+		key{"tenant", into(&w.Tenant, parseTenant)},
 		key{"models", func(n *yaml.Node) (err error) { w.Models, err = readShares(n, "models", parseModelName); return err }},
 		key{"tools", into(&w.Tools, number)},
 		key{"json_schema", into(&w.Schema, number)},
@@ -56,6 +59,12 @@ func (w *Workload) readYAML(node *yaml.Node) error {
 	)
 	if err != nil {
 		return err
+	}
+	switch {
+	case class != "" && len(w.Classes) > 0:
+		return atPart(node, &partError{"class", errors.New("all sessions are of this class, which contradicts classes; leave one of them out")})
+	case class != "":
+		w.Classes = map[string]float64{class: 1}
 	}
 	if w.Name == "" {
 		w.Name = "custom"
@@ -164,16 +173,44 @@ func (w Workload) check() error {
 			return &partError{c.part, err}
 		}
 	}
+	if w.Tenant != "" {
+		if _, err := parseTenant(w.Tenant); err != nil {
+			return &partError{"tenant", err}
+		}
+	}
 	if w.Tenants < 0 || w.Tenants > 10_000_000 {
 		return fmt.Errorf("tenants %d is outside 0 to 10,000,000", w.Tenants)
 	}
 	return w.contradiction()
 }
 
+// checkLoad reports a workload that does not say how much of it there is, which
+// has no default beside another one.
+func (w Workload) checkLoad() error {
+	a := w.Arrival
+	switch {
+	case w.Trace != Trace{} && a.Process == "":
+		return nil
+	case a.Process == "", a.Process.Takes("rate") && a.RatePerS == 0:
+		return &partError{"arrival", errors.New("a further workload needs its load, such as { rate: 2/s }")}
+	}
+	return nil
+}
+
+// parseTenant reads the name of a tenant.
+func parseTenant(s string) (string, error) {
+	if !isName(s) {
+		return "", fmt.Errorf("tenant %q is not a name of letters, digits, - and _", s)
+	}
+	return s, nil
+}
+
 // contradiction reports two parts of which one would have no effect.
 func (w Workload) contradiction() error {
 	process := w.Arrival.Process
 	switch {
+	case w.Tenant != "" && w.Tenants > 0:
+		return &partError{"tenant", errors.New("all sessions are of this tenant, which contradicts tenants; leave one of them out")}
 	case process == TraceArrival && w.Trace == Trace{}:
 		return &partError{"arrival", errors.New("a trace process needs a trace, whose times it replays")}
 	case w.Session.Think != Delay{} && w.Session.Single() && process != Users && process != "" && w.Trace == Trace{}:

@@ -15,6 +15,9 @@ const nanoseconds = 1e9
 
 // Report is the report of what was added.
 func (c *Collector) Report() *Report {
+	for _, t := range c.tallied {
+		t.settle(t.steps.Next())
+	}
 	run := c.run
 	r := &Report{
 		Schema: record.RunSchema, Kind: run.Kind, ID: run.ID, Asked: run.Asked, Defaults: run.Defaults, Scenario: run.Scenario,
@@ -31,6 +34,8 @@ func (c *Collector) Report() *Report {
 	c.distributions(r)
 	r.SLO = c.judge.report(run, windowLength(run.Window))
 	r.Server = serverSection(run.Server, run.Window)
+	r.Timeline = seriesSection(run.Server)
+	r.Bottleneck = bottlenecks(run.Spent, r)
 	c.gpus(r)
 	r.PrefixCache = c.prefixCache(r.Server)
 	r.Cost = c.cost(r)

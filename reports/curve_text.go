@@ -21,6 +21,7 @@ const curveBar = 7
 func WriteCurveText(w io.Writer, c *Curve, opts TextOptions) error {
 	p := newPage(opts)
 	p.field("asked", c.Asked)
+	p.defaults(c.Defaults)
 	if c.Interrupted {
 		p.field("", p.paint(yellow, "! INTERRUPTED")+"  the curve is of the runs made until then")
 	}

@@ -47,6 +47,7 @@ func TestResultsAreDocumented(t *testing.T) {
 	keys := map[string]bool{}
 	keysOf(reflect.TypeFor[Report](), keys)
 	keysOf(reflect.TypeFor[Curve](), keys)
+	keysOf(reflect.TypeFor[Variants](), keys)
 	if !keys["goodput_rps"] || !keys["ratios"] || !keys["approximate"] {
 		t.Fatalf("the walk over the types misses some: %v", keys)
 	}

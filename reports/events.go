@@ -17,8 +17,11 @@ func (c *Collector) events(r *record.Record, member bool) (inside float64) {
 		}
 		return inside
 	}
-	counted, perEvent, perToken := weights(r)
 	gaps := member && (r.Outcome == record.OK || r.Outcome == record.Cancelled || r.Outcome == record.Cut)
+	if chunks, ok := r.Chunks.(*record.StepChunks); ok && eachIsAToken(r, chunks) {
+		return c.stepEvents(chunks, gaps)
+	}
+	counted, perEvent, perToken := weights(r)
 	var last, lastCounted time.Duration
 	index := 0
 	for at, count := range r.Chunks.All() {
@@ -29,10 +32,7 @@ func (c *Collector) events(r *record.Record, member bool) (inside float64) {
 			inside += c.arrive(at, perEvent)
 		}
 		if gaps && index > 0 {
-			c.samples.icl.Add(inSeconds(at - last))
-			if at-last < oneRead {
-				c.together++
-			}
+			c.chunkGap(at-last, 1)
 			if counted && tokens > 0 {
 				c.samples.itl.AddN(inSeconds(at-lastCounted)/float64(tokens), tokens)
 			}
@@ -44,6 +44,27 @@ func (c *Collector) events(r *record.Record, member bool) (inside float64) {
 		index++
 	}
 	return inside
+}
+
+// eachIsAToken reports whether the events of a request are its output tokens, one
+// each.
+func eachIsAToken(r *record.Record, chunks *record.StepChunks) bool {
+	n, known := r.Output.Value()
+	return !known || n == chunks.Len()
+}
+
+// chunkGap adds n gaps between events to ICL.
+func (c *Collector) chunkGap(gap time.Duration, n int) {
+	c.samples.icl.AddN(inSeconds(gap), n)
+	if gap < oneRead {
+		c.together += n
+	}
+}
+
+// tokenGap adds n gaps between events of one token each.
+func (c *Collector) tokenGap(gap time.Duration, n int) {
+	c.chunkGap(gap, n)
+	c.samples.itl.AddN(inSeconds(gap), n)
 }
 
 // arrive counts tokens that came at a moment and returns those inside the

@@ -30,14 +30,22 @@ type Repeated struct {
 	Max    float64 `json:"max"`
 	// Spread is (max − min) ÷ median; absent when that is 0.
 	Spread *float64 `json:"spread,omitempty"`
+	// Low and High hold the median of all runs there could be with Confidence: the
+	// narrowest interval with 0.95, which takes six runs; else all that was seen.
+	Low        float64 `json:"low"`
+	High       float64 `json:"high"`
+	Confidence float64 `json:"confidence"`
 }
 
-// repeatedRows are the metrics that are looked at over repeats.
-var repeatedRows = []struct {
+// repeatedRow is a metric that is looked at over several runs.
+type repeatedRow struct {
 	name, key string
 	value     func(*Report) *float64
 	text      func(float64) string
-}{
+}
+
+// repeatedRows are the metrics that are looked at over repeats.
+var repeatedRows = []repeatedRow{
 	{"ttft p50", "ttft_p50_s", func(r *Report) *float64 { return percentileOf(r.TTFT, p50) }, units.Seconds},
 	{"ttft p99", "ttft_p99_s", func(r *Report) *float64 { return percentileOf(r.TTFT, p99) }, units.Seconds},
 	{"tpot p50", "tpot_p50_s", func(r *Report) *float64 { return percentileOf(r.TPOT, p50) }, units.Seconds},
@@ -66,21 +74,29 @@ var repeatedRows = []struct {
 func NewRepeats(runs []*Report) *Repeats {
 	all := &Repeats{Schema: RepeatsSchema, Runs: runs, Metrics: []Repeated{}}
 	for _, row := range repeatedRows {
-		var values []float64
-		for _, r := range runs {
-			if v := row.value(r); v != nil {
-				values = append(values, *v)
-			}
-		}
+		values := row.values(runs)
 		if len(values) == 0 {
 			continue
 		}
-		slices.Sort(values)
 		least, most := values[0], values[len(values)-1]
 		median := stats.Percentile(values, 50)
-		all.Metrics = append(all.Metrics, Repeated{Metric: row.key, N: len(values), Median: rounded(median), Min: least, Max: most, Spread: ratio(most-least, median)})
+		m := Repeated{Metric: row.key, N: len(values), Median: rounded(median), Min: least, Max: most, Spread: ratio(most-least, median)}
+		m.Low, m.High, m.Confidence = stats.MedianInterval(values, variantConfidence)
+		m.Confidence = rounded(m.Confidence)
+		all.Metrics = append(all.Metrics, m)
 	}
 	return all
+}
+
+// values are what the runs say of a metric, in ascending order.
+func (row repeatedRow) values(runs []*Report) (values []float64) {
+	for _, r := range runs {
+		if v := row.value(r); v != nil {
+			values = append(values, *v)
+		}
+	}
+	slices.Sort(values)
+	return values
 }
 
 // WriteRepeats writes each run for a person, then the median and the spread of
@@ -105,10 +121,23 @@ func WriteRepeats(w io.Writer, all *Repeats, opts TextOptions) error {
 	return err
 }
 
+// WriteSpread writes what runs of the same load have in common, and how far apart
+// they are: of each metric the median and its interval.
+func WriteSpread(w io.Writer, all *Repeats, opts TextOptions) error {
+	if err := WriteAsked(w, all.Runs[0], opts); err != nil {
+		return err
+	}
+	p := newPage(opts)
+	p.repeats(all)
+	_, err := w.Write(p.out.Bytes())
+	return err
+}
+
 // repeats draws the table over all runs.
 func (p *page) repeats(all *Repeats) {
 	p.line(p.paint(bold, fmt.Sprintf("over %d runs", len(all.Runs))))
-	t := Table{Header: []string{"", "median", "min", "max", "spread", "n"}, Right: []bool{false, true, true, true, true, true}}
+	t := Table{Header: []string{"", "median", "interval", "min", "max", "spread", "n"}, Right: []bool{false, true, true, true, true, true, true}}
+	confidence := 0.0
 	for _, row := range repeatedRows {
 		i := slices.IndexFunc(all.Metrics, func(m Repeated) bool { return m.Metric == row.key })
 		if i < 0 {
@@ -116,12 +145,16 @@ func (p *page) repeats(all *Repeats) {
 		}
 		m := all.Metrics[i]
 		spread := "–"
+		confidence = m.Confidence
 		if m.Spread != nil {
 			spread = percent(*m.Spread)
 		}
-		t.Rows = append(t.Rows, []string{row.name, row.text(m.Median), row.text(m.Min), row.text(m.Max), spread, strconv.Itoa(m.N)})
+		t.Rows = append(t.Rows, []string{row.name, row.text(m.Median), row.text(m.Low) + " … " + row.text(m.High), row.text(m.Min), row.text(m.Max), spread, strconv.Itoa(m.N)})
 	}
 	t.WriteTo(&p.out) //nolint:errcheck // a buffer
+	if confidence > 0 {
+		p.line(p.paint(faint, fmt.Sprintf("the interval holds the median of all runs there could be in %s of cases", percent(confidence))))
+	}
 	for i, r := range all.Runs {
 		if v := r.Verdict(); !v.Trustworthy() {
 			p.field("", p.paint(red, fmt.Sprintf("✗ run %d is not trustworthy: ", i+1))+v.Text)

@@ -7,6 +7,9 @@ import (
 	"github.com/llmctl/llmctl/reports/stats"
 )
 
+// Simulate is the kind of a run in virtual time, which has no client.
+const Simulate = "simulate"
+
 // Report is what is known about a run once its records are summed up, in the
 // form of llmctl/run/v1 (docs/results.md). Times are in seconds, rates per
 // second; nil pointers are what was not measured.
@@ -32,6 +35,8 @@ type Report struct {
 	SLO          *SLO         `json:"slo,omitempty"`
 	PrefixCache  *PrefixCache `json:"prefix_cache,omitempty"`
 	Server       *Server      `json:"server,omitempty"`
+	Timeline     *Series      `json:"timeline,omitempty"`
+	Bottleneck   []Bottleneck `json:"bottleneck,omitempty"` // of a simulated run
 	GPUs         []GPU        `json:"gpu,omitempty"`
 	Cost         *Cost        `json:"cost,omitempty"`
 	Client       Client       `json:"client"`
@@ -140,7 +145,7 @@ type Client struct {
 	Limited     bool     `json:"limited"`
 	Reasons     []string `json:"reasons"`
 	CPUFraction *float64 `json:"cpu_fraction,omitempty"`
-	GCPauseP99S float64  `json:"gc_pause_p99_s"`
+	GCPauseP99S *float64 `json:"gc_pause_p99_s,omitempty"`
 	LagLimitS   *float64 `json:"lag_limit_s,omitempty"` // lag p99 above it makes the run client-limited
 
 	SchedLatencyP99S *float64 `json:"sched_latency_p99_s,omitempty"` // wait of a goroutine for a thread

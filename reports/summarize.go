@@ -3,6 +3,7 @@ package reports
 import (
 	"iter"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -31,6 +32,11 @@ type Collector struct {
 	requests Requests
 	judge    judge
 	timeline *timeline
+
+	// Of engines whose steps the records name: by the steps, and in the order in
+	// which they came.
+	tallies map[*record.Steps]*tally
+	tallied []*tally
 
 	samples samples
 	sources map[record.TokensSource]int
@@ -61,6 +67,16 @@ type samples struct {
 	ttft, ttftFromSchedule, ttfo, tpot, icl, itl, e2e, e2eToClose, lag stats.Sample
 	askedInput, input, askedOutput, output                             stats.Sample
 }
+
+// all are the samples, of lengths too.
+func (s *samples) all() []*stats.Sample {
+	return []*stats.Sample{&s.ttft, &s.ttftFromSchedule, &s.ttfo, &s.tpot, &s.icl, &s.itl, &s.e2e, &s.e2eToClose, &s.lag,
+		&s.askedInput, &s.input, &s.askedOutput, &s.output}
+}
+
+// simulatedValues is how many values of a metric are kept of a simulated run, which
+// may be of any length at no cost but memory.
+const simulatedValues = 1_000_000
 
 // counter is a sum of counts that is absent until one was known.
 type counter struct {
@@ -94,6 +110,11 @@ func NewCollector(run record.Run) *Collector {
 		sources:  map[record.TokensSource]int{},
 		details:  failureTexts{},
 		requests: Requests{Failures: map[record.Failure]int{}, MaxFailures: run.MaxFailures},
+	}
+	if run.Kind == Simulate {
+		for _, s := range c.samples.all() {
+			s.Limit = simulatedValues
+		}
 	}
 	switch {
 	case run.MaxFailures == 0:
@@ -246,7 +267,7 @@ func (c *Collector) countOK(r *record.Record) {
 // neither: a server that fails fast must not look fast.
 func (c *Collector) latencies(r *record.Record) {
 	s := &c.samples
-	if !c.run.ClosedLoop {
+	if !c.run.ClosedLoop && c.run.Kind != Simulate { // which has no client to be late
 		addTime(&s.lag, r.Lag)
 	}
 	if r.Outcome == record.Failed || r.Outcome == record.Dropped {
@@ -276,15 +297,23 @@ func inSeconds(d time.Duration) float64 { return float64(d) / 1e9 }
 
 // rounded drops the digits of a rate or a ratio that nobody measured: it keeps
 // nine significant ones.
-func rounded(v float64) float64 {
-	if v == 0 || math.IsInf(v, 0) || math.IsNaN(v) {
+func rounded(v float64) float64 { return toDigits(v, 9) }
+
+// short keeps four significant digits, for series of many numbers.
+func short(v float64) float64 { return toDigits(v, 4) }
+
+// toDigits rounds by decimal digits, which are the same on every machine; powers
+// and logarithms are not.
+func toDigits(v float64, digits int) float64 {
+	if math.IsInf(v, 0) || math.IsNaN(v) {
 		return v
 	}
-	scale := math.Pow(10, 8-math.Floor(math.Log10(math.Abs(v))))
-	if scale > 1 {
-		return math.Round(v*scale) / scale
+	var text [32]byte
+	out, err := strconv.ParseFloat(string(strconv.AppendFloat(text[:0], v, 'e', digits-1, 64)), 64)
+	if err != nil {
+		return v // beyond the largest number, by its last digits
 	}
-	return math.Round(v)
+	return out
 }
 
 // ratio is a ÷ b, absent when b is 0.

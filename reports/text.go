@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -30,6 +31,7 @@ func WriteText(w io.Writer, r *Report, opts TextOptions) error {
 	p.latencies(r)
 	p.slo(r)
 	p.histograms(r)
+	p.series(r.Timeline)
 	p.target(r)
 	p.client(r)
 	p.asserts(r)
@@ -122,6 +124,9 @@ func (p *page) verdict(r *Report) {
 
 func (p *page) asked(r *Report) {
 	title := r.Kind
+	if r.Kind == Simulate {
+		title = "simulation"
+	}
 	if r.Target.Model != "" {
 		title += " of " + r.Target.Model
 	}
@@ -133,18 +138,55 @@ func (p *page) asked(r *Report) {
 		title += strings.TrimRight(" (bundled stack, "+r.Target.Device, ", ") + ")"
 	}
 	p.field("run", title)
+	p.cluster(r.Target.Cluster)
 	if r.Asked != "" {
 		p.field("asked", r.Asked)
 	}
-	if len(r.Defaults) > 0 {
-		var filled []string
-		for _, d := range r.Defaults {
-			filled = append(filled, fmt.Sprintf("%s %s (%s)", d.Name, d.Value, d.Flag))
-		}
-		p.field("defaults", strings.Join(filled, ", "))
-	}
+	p.defaults(r.Defaults)
 	window := fmt.Sprintf("%s from %s to %s", units.Seconds(rounded(r.Window.EndS-r.Window.StartS)), units.Seconds(r.Window.StartS), units.Seconds(r.Window.EndS))
 	p.field("window", window)
+}
+
+// defaults says what nobody asked for and yet shaped the answer.
+func (p *page) defaults(all []record.Default) {
+	if len(all) == 0 {
+		return
+	}
+	var filled []string
+	for _, d := range all {
+		filled = append(filled, fmt.Sprintf("%s %s (%s)", d.Name, d.Value, d.Flag))
+	}
+	p.field("defaults", strings.Join(filled, ", "))
+}
+
+// cluster is what was simulated, and what its times rest on.
+func (p *page) cluster(pools []record.Pool) {
+	label := "cluster"
+	for _, c := range pools {
+		text := fmt.Sprintf("%s of %d × %s", count(c.Replicas, strings.TrimLeft(c.Role+" replica", " ")), c.Accelerators, c.Accelerator)
+		if c.Engine != "" {
+			text += ", " + c.Engine
+		}
+		if c.Name != "" {
+			text = c.Name + ": " + text
+		}
+		p.field(label, text)
+		label = ""
+	}
+	label = "rests on"
+	var told []string
+	for _, c := range pools {
+		if c.Steps == nil || slices.Contains(told, c.Steps.Source) {
+			continue
+		}
+		told = append(told, c.Steps.Source)
+		text := "steps: " + c.Steps.Source
+		if c.Steps.Error > 0 {
+			text += fmt.Sprintf(", typically %.0f %% off", 100*c.Steps.Error)
+		}
+		p.field(label, text)
+		label = ""
+	}
 }
 
 // steadyDiffers is the difference from which on the steady part of the window is
@@ -236,7 +278,7 @@ func (p *page) lengths(r *Report) {
 		return
 	}
 	text := list(parts, "; ")
-	if r.Tokens.Source != "" {
+	if r.Tokens.Source != "" && r.Kind != Simulate {
 		text += "; by " + r.Tokens.Source
 	}
 	p.field("tokens", text)

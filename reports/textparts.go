@@ -79,10 +79,14 @@ func blocks(counts []int) string {
 func (p *page) target(r *Report) {
 	p.line("")
 	if c := r.PrefixCache; c != nil {
-		from := map[string]string{"usage": "usage", "server": "the server's counters"}[c.Source]
-		p.field("cache", fmt.Sprintf("%s of prompt tokens from the prefix cache, by %s", percent(c.HitRate), from))
+		text := percent(c.HitRate) + " of prompt tokens from the prefix cache"
+		if r.Kind != Simulate {
+			text += ", by " + map[string]string{"usage": "usage", "server": "the server's counters"}[c.Source]
+		}
+		p.field("cache", text)
 	}
 	p.server(r.Server)
+	p.bottleneck(r.Bottleneck)
 	p.gpus(r)
 	if r.Cost != nil {
 		p.cost(r.Cost)
@@ -121,8 +125,8 @@ func (p *page) client(r *Report) {
 	if r.Lag != nil {
 		parts = append(parts, fmt.Sprintf("lag p99 %s (limit %s)", units.Seconds(r.Lag.P99), units.Seconds(*c.LagLimitS)))
 	}
-	if c.GCPauseP99S > 0 {
-		parts = append(parts, "GC pause p99 "+units.Seconds(c.GCPauseP99S))
+	if c.GCPauseP99S != nil && *c.GCPauseP99S > 0 {
+		parts = append(parts, "GC pause p99 "+units.Seconds(*c.GCPauseP99S))
 	}
 	if len(parts) == 0 {
 		return

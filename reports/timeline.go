@@ -85,6 +85,40 @@ func (t *timeline) complete(moment time.Duration) {
 	t.bins[i].completed++
 }
 
+// levels are the mean numbers in flight of the bins from start to end, the first of
+// which has the number first; end must be after start.
+func (t *timeline) levels(start, end time.Duration) (first int, levels []float64) {
+	last := t.at(end - 1) // the later one first: it may double the bins
+	first = t.at(start)
+	levels = make([]float64, 0, last-first+1)
+	sum := 0.0
+	for i := range last + 1 {
+		sum += t.bins[i].step
+		if i >= first {
+			levels = append(levels, t.bins[i].part+sum)
+		}
+	}
+	return first, levels
+}
+
+// blocks are the mean numbers in flight of equal parts of the time from start to
+// end; nil where the bins are too coarse to tell them apart.
+func (t *timeline) blocks(start, end time.Duration, parts int) []float64 {
+	_, levels := t.levels(start, end)
+	if len(levels) < parts {
+		return nil
+	}
+	out := make([]float64, parts)
+	for i := range out {
+		part := levels[i*len(levels)/parts : (i+1)*len(levels)/parts]
+		for _, v := range part {
+			out[i] += v
+		}
+		out[i] /= float64(len(part))
+	}
+	return out
+}
+
 // plateauShare is the part of the plateau from which on a run counts as steady.
 const plateauShare = 0.95
 
@@ -96,16 +130,7 @@ func (t *timeline) steady(start, end time.Duration) (s steadyPart, ok bool) {
 	if end <= start {
 		return s, false
 	}
-	last := t.at(end - 1) // the later one first: it may double the bins
-	first := t.at(start)
-	levels := make([]float64, 0, last-first+1)
-	sum := 0.0
-	for i := range last + 1 {
-		sum += t.bins[i].step
-		if i >= first {
-			levels = append(levels, t.bins[i].part+sum)
-		}
-	}
+	first, levels := t.levels(start, end)
 	plateau := slices.Sorted(slices.Values(levels))[len(levels)/2]
 	// Differences of many additions leave dust of 1e-12 where nothing is in flight.
 	if plateau < 1e-6 {

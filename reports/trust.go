@@ -39,7 +39,12 @@ const (
 
 // client decides whether the client limited the run.
 func (c *Collector) client(r *Report) Client {
-	out := Client{Reasons: []string{}, GCPauseP99S: inSeconds(c.run.Client.GCPauseP99)}
+	out := Client{Reasons: []string{}}
+	if c.run.Kind == Simulate {
+		return out // virtual time waits for nobody
+	}
+	pause := inSeconds(c.run.Client.GCPauseP99)
+	out.GCPauseP99S = &pause
 	if f := c.run.Client.CPUFraction; f >= 0 {
 		out.CPUFraction = ratio(f, 1)
 	}
@@ -154,6 +159,7 @@ func (c *Collector) warn(r *Report) {
 		c.note(r, "short_output", "%s ended before the output length asked for", count(q.ShortOutput, "request"))
 	}
 	c.warnLength(r, "input", r.InputLength)
+	c.warnSimulated(r)
 }
 
 func (c *Collector) warnLength(r *Report, name string, l *Lengths) {

@@ -1,8 +1,10 @@
 package simulator
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/llmctl/llmctl/engine/sched"
@@ -20,16 +22,17 @@ type Config struct {
 	Seed    uint64             // of what happens in the cluster by chance
 
 	// Requests of the first Warmup do not count. Sending ends Duration after it,
-	// or with the Requests-th request after it. Those in flight then have Drain to
-	// end; the rest is cut.
+	// or with the Requests-th request after it, or with the last session of a
+	// trace. Those in flight then have Drain to end; the rest is cut.
 	Warmup   time.Duration
 	Duration time.Duration
 	Requests int
 	Drain    time.Duration
 
-	// Observe sees each batch of each replica before it runs, one step at a time;
-	// nil: nobody does. The batch is valid until Observe returns.
-	Observe func(replica int, b *sched.Batch)
+	// Watch, if any, is shown the run now and then and says how it goes on.
+	Watch func(Progress) Order
+
+	Trace Observer // nil: nobody watches
 }
 
 // Pool is a number of equal replicas.
@@ -63,30 +66,46 @@ func (c *Config) check() error {
 	switch {
 	case len(c.Streams) == 0:
 		return errors.New("nothing is sent: expected a workload")
-	case c.Requests == 0 && c.Duration <= 0:
+	case c.Requests == 0 && c.Duration <= 0 && slices.ContainsFunc(c.Streams, endless):
 		return errors.New("the run has no end: expected a duration or a number of requests")
 	}
 	replicas := 0
 	for _, p := range c.Pools {
-		if err := p.Kind.Sched.Validate(); err != nil {
+		if err := p.Kind.check(); err != nil {
 			return fmt.Errorf("pool %s: %w", p.Name, err)
-		}
-		if p.Kind.Blocks < 1 || p.Kind.BlockSize < 1 {
-			return fmt.Errorf("pool %s: a KV cache of %d blocks of %d tokens holds nothing", p.Name, p.Kind.Blocks, p.Kind.BlockSize)
 		}
 		replicas += p.Replicas
 	}
 	if replicas < 1 {
 		return errors.New("the cluster has no replica")
 	}
-	return nil
+	if c.scaled() {
+		replicas = max(replicas, replicas-c.Pools[0].Replicas+c.Cluster.Autoscale.Max)
+	}
+	return cmp.Or(c.checkRoles(), c.checkScaling(), c.checkFailures(replicas))
+}
+
+// endless reports whether a stream never ends by itself.
+func endless(s *workload.Stream) bool {
+	_, finite := s.Len()
+	return !finite
 }
 
 // Result is what a run tells beside its records.
 type Result struct {
 	Window record.Window
 	Server []record.ServerSample // one page per replica, in order of time
+	Spent  []record.Spent        // one per replica
 	Steps  int64                 // of all replicas
 	Events int64
 	End    time.Duration // virtual time at which the last request ended
+
+	// Fleet is how many replicas there were, one entry per change.
+	Fleet []FleetChange
+	// ReplicaSeconds and AcceleratorSeconds are what was paid for in the window,
+	// replicas that start, drain or have crashed included; USDPerHour is the mean
+	// over it, of the replicas whose price is known.
+	ReplicaSeconds, AcceleratorSeconds, USDPerHour float64
+
+	Gateway GatewayCounts
 }

@@ -11,7 +11,9 @@
 //   - config.go: what is simulated
 //   - run.go, events.go: the clock and the order of events
 //   - source.go: who sends when: sessions, closed loops, users
-//   - front.go: between a sender and a replica: gateway and routing
+//   - front.go, state.go: between a sender and a replica, and which replicas serve
 //   - replica.go: one engine
+//   - account.go, meter.go: what the replicas did meanwhile
+//   - observe.go, watch.go, tracefile.go: who sees a run and may end it, and a trace of it
 //   - request.go, emit.go: a request's life, and its record
 package simulator

@@ -1,6 +1,8 @@
 package simulator
 
 import (
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/llmctl/llmctl/loadgen/workload"
@@ -20,7 +22,8 @@ func (s *sim) write(r *request, outcome record.Outcome, failure record.Failure) 
 	if group := r.session.Turns[0].Group; group != workload.NoGroup {
 		rec.PrefixGroup = record.Counted(group)
 	}
-	if r.replica != nil && s.front.several() {
+	provided := r.passage != nil && r.passage.provided != nil
+	if r.replica != nil && s.front.several() && !provided {
 		rec.Endpoint = record.Counted(r.replica.index)
 	}
 	if s.sources[r.stream].open {
@@ -33,6 +36,9 @@ func (s *sim) write(r *request, outcome record.Outcome, failure record.Failure) 
 		rec.Input = record.Counted(r.prompt)
 		rec.Cached = record.Counted(max(0, r.cached))
 		rec.TokensSource = record.FromUsage
+		if provided { // whose cache nobody knows
+			rec.Chunks, rec.Cached = r.passage.provided, record.Count(0)
+		}
 	}
 	switch outcome {
 	case record.OK:
@@ -41,9 +47,23 @@ func (s *sim) write(r *request, outcome record.Outcome, failure record.Failure) 
 		rec.ShortOutput = r.produced < r.output
 	case record.Cancelled, record.Cut, record.Failed:
 		rec.Closed = record.At(s.now)
+		rec.HTTPStatus = status(failure, r.produced > 0)
 	}
 	s.emit(rec)
 }
 
 // seconds is a time of the cost model in whole nanoseconds.
 func seconds(t float64) time.Duration { return cost.Duration(t) }
+
+// status is the status that came with an answer that was none, or broke off; 0
+// when none came.
+func status(failure record.Failure, begun bool) int {
+	if code, ok := strings.CutPrefix(string(failure), "http_"); ok {
+		n, _ := strconv.Atoi(code) // HTTPFailure wrote it
+		return n
+	}
+	if begun {
+		return 200
+	}
+	return 0
+}

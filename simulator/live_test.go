@@ -189,6 +189,17 @@ func (o *outcome) observe(b *sched.Batch) {
 	o.Steps = append(o.Steps, s)
 }
 
+// watcher is an outcome as the simulator's observer.
+type watcher struct{ o *outcome }
+
+func (w watcher) Step(_, _ time.Duration, _ int, b *sched.Batch, st sched.Stats) {
+	w.o.observe(b)
+	w.o.Stats = sched.Stats{Preemptions: st.Preemptions, PrefixQueries: st.PrefixQueries, PrefixHits: st.PrefixHits}
+}
+func (watcher) Queued(time.Duration, int, sched.ID, int64)    {}
+func (watcher) Left(time.Duration, int, sched.ID, bool)       {}
+func (watcher) Happened(time.Duration, int, simulator.Change) {}
+
 // sessions are those of the scene. Their times are drawn to the nanosecond, so that
 // nothing comes at the very moment at which a step ends, of which the order is not
 // defined.
@@ -250,10 +261,10 @@ func (c scene) simulate(t *testing.T, sessions []workload.Session) (o outcome) {
 		t.Fatal(err)
 	}
 	answers := map[int64]answer{}
-	result, err := simulator.Run(t.Context(), simulator.Config{
+	_, err = simulator.Run(t.Context(), simulator.Config{
 		Pools:   []simulator.Pool{{Replicas: 1, Kind: c.kind(t)}},
 		Streams: []*workload.Stream{stream}, Duration: time.Hour, Drain: time.Hour,
-		Observe: func(_ int, b *sched.Batch) { o.observe(b) },
+		Trace: watcher{&o},
 	}, func(record.Window) {}, func(r *record.Record) {
 		a := answer{Left: r.Outcome == record.Cancelled}
 		a.Tokens, _ = r.Output.Value()
@@ -268,8 +279,6 @@ func (c scene) simulate(t *testing.T, sessions []workload.Session) (o outcome) {
 	for id := range int64(len(answers)) {
 		o.Requests = append(o.Requests, answers[id])
 	}
-	last := result.Server[len(result.Server)-1]
-	o.Stats = sched.Stats{Preemptions: int64(last.Preemptions), PrefixQueries: int64(last.PrefixQueries), PrefixHits: int64(last.PrefixHits)}
 	return o
 }
 
@@ -303,6 +312,9 @@ func (c scene) live(t *testing.T, sessions []workload.Session) (o outcome) {
 				answers = append(answers, a)
 				mu.Unlock()
 				text := c.ask(t, e, clock, &s, turn, conversation, a)
+				if a.Left {
+					return // and does not come back
+				}
 				conversation = tokenizer.Encode(conversation, text)
 			}
 		})

@@ -31,37 +31,50 @@ func (m *meter) happen(s *sim) {
 	if s.ended >= 0 {
 		return
 	}
-	for _, p := range s.front.replicas {
-		m.samples = append(m.samples, p.sample(s.now))
-	}
+	m.round(s)
 	if m.rounds++; m.rounds == mostRounds {
-		m.thin(len(s.front.replicas))
+		m.thin()
 	}
-	s.agenda.plan(s.now+m.every, m)
+	s.agenda.plan(s.now-s.now%m.every+m.every, m)
 }
 
-// thin drops every other round.
-func (m *meter) thin(pages int) {
+// round samples every replica that has a metrics page.
+func (m *meter) round(s *sim) {
+	for _, p := range s.front.replicas {
+		if p.tells() {
+			m.see(s, p)
+		}
+	}
+}
+
+// thin drops every other round, but nothing that was sampled in between.
+func (m *meter) thin() {
 	kept := m.samples[:0]
 	for i := range m.samples {
-		if i/pages%2 == 0 {
+		if m.samples[i].At%m.every != 0 || m.samples[i].At%(2*m.every) == 0 {
 			kept = append(kept, m.samples[i])
 		}
 	}
 	m.samples, m.rounds, m.every = kept, (m.rounds+1)/2, 2*m.every
 }
 
+// page names the samples of a replica, where there are several.
+func (p *replica) page() string {
+	if !p.s.front.several() {
+		return ""
+	}
+	return fmt.Sprintf("replica %d", p.index)
+}
+
 // sample is what the metrics page of a replica would say.
 func (p *replica) sample(now time.Duration) record.ServerSample {
 	v := record.UnknownSample()
-	st := p.sched.Stats()
-	v.At = now
-	if p.s.front.several() {
-		v.Page = fmt.Sprintf("replica %d", p.index)
-	}
+	st := p.stats()
+	v.At, v.Page = now, p.page()
 	v.Running, v.Waiting, v.KVUsage = float64(st.Running), float64(st.Waiting), st.Usage
 	v.Preemptions = float64(st.Preemptions)
 	v.PrefixQueries, v.PrefixHits = float64(st.PrefixQueries), float64(st.PrefixHits)
 	v.PromptTokens, v.GenerationTokens = p.counts.prompt, p.counts.generated
+	v.Steps, v.StepTokens = p.account.steps, p.account.tokens
 	return v
 }

@@ -3,7 +3,6 @@ package simulator
 import (
 	"time"
 
-	"github.com/llmctl/llmctl/engine/kv"
 	"github.com/llmctl/llmctl/engine/sched"
 	"github.com/llmctl/llmctl/reports/record"
 	"github.com/llmctl/llmctl/sizing/cost"
@@ -18,16 +17,24 @@ type replica struct {
 	kind  *Kind
 	sched *sched.Scheduler
 	load  int // requests that were sent to it and have not ended
+	state state
+	life  life
 
 	nextKey  sched.ID
 	requests map[sched.ID]*request
 	batch    *sched.Batch // that runs; nil while idle
-	left     []sched.ID   // whose user went away while it runs
+	leaving  []sched.ID   // whose users went away while it runs
 	steps    record.Steps
 
-	shape   cost.Batch // reused
-	results []sched.Result
-	counts  counts
+	pipe  *pipe         // nil without a pipeline
+	group group         // of static batching
+	link  time.Duration // when the link to the host is free
+
+	shape    cost.Batch // reused
+	drafting cost.Batch // reused
+	results  []sched.Result
+	counts   counts
+	account  account
 }
 
 // counts are a replica's totals.
@@ -39,9 +46,11 @@ type counts struct {
 func newReplica(s *sim, index int, p *Pool) *replica {
 	k := &p.Kind
 	return &replica{
-		s: s, index: index, pool: p, kind: k,
-		sched:    sched.New(k.Sched, kv.NewPool(k.Blocks+1, k.BlockSize)), // one is the null block
+		s: s, index: index, pool: p, kind: k, account: newAccount(s.config.Warmup, s.now),
+		sched:    k.engine(),
+		pipe:     k.newPipe(),
 		requests: map[sched.ID]*request{},
+		group:    group{on: k.Serving.Batching == "static"},
 	}
 }
 
@@ -49,15 +58,18 @@ func newReplica(s *sim, index int, p *Pool) *replica {
 func (p *replica) submit(r *request) {
 	p.nextKey++
 	r.key = p.nextKey
-	err := p.sched.Add(&sched.Request{
+	err := p.sched.Add(p.part(r, &sched.Request{
 		ID: r.key, Prompt: r.prompt, MaxTokens: r.output, Arrival: p.s.now,
 		Priority: p.kind.Serving.Priorities[r.session.Class], Hash: r.hash,
-	})
+	}))
 	if err != nil {
 		p.s.refused(r)
 		return
 	}
 	p.requests[r.key] = r
+	if t := p.s.config.Trace; t != nil {
+		t.Queued(p.s.now, p.index, r.key, r.id)
+	}
 	if p.batch == nil {
 		p.step()
 	}
@@ -69,60 +81,93 @@ func (p *replica) abort(r *request) {
 	if p.requests[r.key] != r {
 		return
 	}
-	p.left = append(p.left, r.key)
-	if p.batch == nil {
-		p.drop()
+	if p.batch != nil && p.pipe == nil && !p.group.on && p.kind.Role != prefill {
+		p.leaving = append(p.leaving, r.key)
+	} else {
+		p.sched.Abort(r.key)
 	}
+	p.left(r, false)
 }
 
-// drop takes those out whose users have left, unless their last step was the one
-// that has just ended.
+// drop takes those out whose users have left, unless the step that has just ended
+// was their last.
 func (p *replica) drop() {
-	for _, key := range p.left {
+	for _, key := range p.leaving {
 		p.sched.Abort(key)
-		delete(p.requests, key)
 	}
-	p.left = p.left[:0]
+	p.leaving = p.leaving[:0]
+}
+
+// left is a request that the engine no longer has.
+func (p *replica) left(r *request, answered bool) {
+	delete(p.requests, r.key)
+	if t := p.s.config.Trace; t != nil {
+		t.Left(p.s.now, p.index, r.key, answered)
+	}
 }
 
 // step begins the next step, if there is anything to run.
 func (p *replica) step() {
-	if p.batch = p.sched.Schedule(p.s.now); p.batch == nil {
+	if p.state == down {
+		return // that was the last one of a replica that goes
+	}
+	if p.pipe != nil {
+		p.enter()
 		return
 	}
-	if p.s.config.Observe != nil {
-		p.s.config.Observe(p.index, p.batch)
+	p.batch = p.sched.Schedule(p.s.now)
+	p.beginLoads()
+	p.life.turned(p.s.now, p.batch != nil)
+	if p.batch == nil {
+		return
 	}
-	p.s.agenda.plan(p.s.now+p.duration(p.batch), p)
+	took := p.duration(p.batch)
+	if t := p.s.config.Trace; t != nil {
+		t.Step(p.s.now, took, p.index, p.batch, p.stats())
+	}
+	p.s.agenda.plan(p.s.now+took, p)
 }
 
 // duration is how long a batch runs.
 func (p *replica) duration(b *sched.Batch) time.Duration {
-	p.shape.Prefill, p.shape.Decode = p.shape.Prefill[:0], p.shape.Decode[:0]
+	p.shape.Prefill, p.shape.Decode, p.shape.Verify = p.shape.Prefill[:0], p.shape.Decode[:0], p.shape.Verify[:0]
 	for i := range b.Entries {
 		e := &b.Entries[i]
-		if e.Tokens == 1 && e.Sample {
+		switch {
+		case e.Drafts > 0:
+			p.shape.Verify = append(p.shape.Verify, cost.Verify{Tokens: float64(e.Tokens), Context: float64(e.Start)})
+		case e.Tokens == 1 && e.Sample:
 			p.shape.Decode = append(p.shape.Decode, cost.Decode{Sequences: 1, Context: float64(e.Start)})
-		} else {
+		default:
 			p.shape.Prefill = append(p.shape.Prefill, cost.Prefill{Tokens: float64(e.Tokens), Context: float64(e.Start), Final: e.Sample})
 		}
 	}
-	t := cost.StepTime(p.kind.Facts, p.kind.Device, p.kind.Constants, p.shape).Seconds
-	if p.kind.Slowdown > 0 {
-		t *= p.kind.Slowdown
-	}
-	return max(1, seconds(t))
+	p.pad(b)
+	terms := cost.StepTime(p.kind.Facts, p.kind.Device, p.kind.Constants, p.shape)
+	terms.Seconds += p.draftTime(b)
+	p.account.begin(p.s.now, terms, p.sched.Held())
+	return max(1, seconds(terms.Seconds*p.pace()))
 }
 
 // happen ends the step that runs, and begins the next one.
 func (p *replica) happen(s *sim) {
+	if p.state == down {
+		return // it died in the middle of the step
+	}
 	b := p.batch
 	s.result.Steps++
+	p.account.end(s.now, s.windowEnd())
 	number := p.steps.Add(s.now)
 	p.results = p.results[:0]
 	for i := range b.Entries {
 		e := &b.Entries[i]
 		r := p.requests[e.ID]
+		if r == nil { // its user has left, which the engine has yet to hear
+			if e.Sample {
+				p.results = append(p.results, sched.Result{ID: e.ID, Tokens: 1})
+			}
+			continue
+		}
 		if r.cached < 0 {
 			r.cached = e.Cached
 			p.counts.prompt += float64(r.prompt)
@@ -130,31 +175,51 @@ func (p *replica) happen(s *sim) {
 		if !e.Sample {
 			continue
 		}
-		p.results = append(p.results, sched.Result{ID: e.ID, Tokens: 1})
-		if !r.ended {
-			r.took(p, number, s.now)
+		result := p.outcome(r, e)
+		p.results = append(p.results, result)
+		if p.kind.Role == prefill {
+			r.pinned = p.sched.Pin(e)
+			continue // the decode replica samples the token once more
 		}
+		if p.group.on {
+			r.withheld += result.Tokens
+			continue
+		}
+		r.took(p, number, s.now, result.Tokens)
 	}
 	for _, f := range p.sched.Complete(b, p.results) {
-		r := p.requests[f.ID]
-		delete(p.requests, f.ID)
-		p.counts.finished++
-		if !r.ended {
-			s.finished(r, f.Reason)
+		if p.group.on {
+			p.group.over = append(p.group.over, f)
+			continue
 		}
+		r := p.requests[f.ID]
+		if r == nil {
+			continue // nobody waits for it
+		}
+		p.left(r, true)
+		p.counts.finished++
+		if p.kind.Role == prefill {
+			s.transfer(p, r)
+			continue
+		}
+		s.finished(r, f.Reason)
+	}
+	if p.group.on {
+		p.handOut(number)
 	}
 	p.drop()
 	p.step()
 }
 
-// took is a token that a request got in a step.
-func (r *request) took(p *replica, step int, now time.Duration) {
+// took is what a request got in a step.
+func (r *request) took(p *replica, step int, now time.Duration, tokens int) {
 	if r.produced == 0 {
 		r.first = now
 		r.chunks.Steps = &p.steps
+		p.s.front.answering(r)
 	}
-	r.produced++
+	r.produced += tokens
 	r.last = now
-	r.chunks.Extend(step)
-	p.counts.generated++
+	r.chunks.Add(step, tokens)
+	p.counts.generated += float64(tokens)
 }

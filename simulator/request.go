@@ -23,12 +23,18 @@ type request struct {
 	due  time.Duration // when it was to be sent; in a closed loop when it was
 	sent time.Duration
 
-	replica  *replica // that serves it; nil while none does
+	replica  *replica // that serves it, or did last; nil before
+	held     bool     // counts as its replica's load
 	key      sched.ID // there
 	attempts int
+	arrives  time.Duration // when the present try comes to its replica
+	passage  *passage      // through the gateway; nil when there is none
+
+	pinned *sched.Pinned // its blocks at the prefill replica, while they are sent
 
 	cached    int // prompt tokens that the cache saved; −1 before it was admitted
 	produced  int
+	withheld  int // tokens that a static batch has not handed out yet
 	firstStep bool
 	first     time.Duration
 	last      time.Duration

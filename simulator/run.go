@@ -16,13 +16,18 @@ type sim struct {
 	sources []*source
 	front   *front
 	meter   *meter
+	fleet   fleet
 	emit    func(*record.Record)
 	record  record.Record // reused
 
 	ids     int64
 	counted int           // requests of the window so far
 	open    int           // requests sent and not ended
+	lastDue time.Duration // of the requests sent
 	ended   time.Duration // when sending ended; −1 before
+	patient bool          // the window lasts until the last answer
+	known   bool          // the end of the window is
+	onEnd   func(record.Window)
 	flying  map[int64]*request
 	result  Result
 }
@@ -35,20 +40,13 @@ func Run(ctx context.Context, c Config, onEnd func(record.Window), emit func(*re
 	if err := c.check(); err != nil {
 		return Result{}, err
 	}
-	s := &sim{config: c, emit: emit, ended: -1, flying: map[int64]*request{}}
-	s.front = newFront(s)
-	s.meter = newMeter(s)
-	for i, stream := range c.Streams {
-		src := newSource(i, stream)
-		s.sources = append(s.sources, src)
-		src.start(s)
-	}
-	if c.Requests == 0 {
-		s.agenda.plan(c.Warmup+c.Duration, call(func(s *sim) { s.endSending(onEnd) }))
-	}
+	s := newSim(c, onEnd, emit)
 	for n := 0; ; n++ {
-		if n&0xfff == 0 && ctx.Err() != nil {
-			return s.finish(), context.Cause(ctx)
+		if n%watchEvery == 0 {
+			if ctx.Err() != nil {
+				return s.finish(), context.Cause(ctx)
+			}
+			s.watch()
 		}
 		e, ok := s.agenda.next()
 		if !ok {
@@ -57,54 +55,44 @@ func Run(ctx context.Context, c Config, onEnd func(record.Window), emit func(*re
 		s.now = e.at
 		s.result.Events++
 		e.do.happen(s)
-		if s.config.Requests > 0 && s.ended < 0 && s.counted >= s.config.Requests {
-			s.endSending(onEnd)
-		}
 		if s.ended >= 0 && s.open == 0 {
 			break
 		}
 	}
-	if s.ended < 0 { // a trace that has run out
-		s.endSending(onEnd)
-	}
+	s.endWindow()
 	return s.finish(), nil
 }
 
-// endSending ends the window. What is in flight has its time to drain.
-func (s *sim) endSending(onEnd func(record.Window)) {
-	if s.ended >= 0 {
-		return
+// newSim is a run before its first event.
+func newSim(c Config, onEnd func(record.Window), emit func(*record.Record)) *sim {
+	s := &sim{config: c, emit: emit, onEnd: onEnd, ended: -1, flying: map[int64]*request{}}
+	s.front = newFront(s)
+	s.meter = newMeter(s)
+	s.noteFleet()
+	s.planFailures()
+	s.planScaling()
+	if end := s.planned(); end > 0 {
+		s.agenda.plan(end, call((*sim).endSending))
 	}
-	s.ended = s.now
-	s.result.Window = record.Window{Start: min(s.config.Warmup, s.now), End: s.now}
-	onEnd(s.result.Window)
-	s.agenda.plan(s.now+s.config.Drain, call((*sim).cutAll))
-}
-
-// cutAll ends whatever has not ended by itself.
-func (s *sim) cutAll() {
-	for id := range s.ids {
-		if r := s.flying[id]; r != nil {
-			s.withdraw(r)
-			s.over(r, record.Cut, "")
-		}
-	}
+	s.startSources()
+	return s
 }
 
 func (s *sim) finish() Result {
 	s.result.End = s.now
+	s.settleFleet()
 	s.result.Server = s.meter.samples
+	s.result.Spent = s.spent()
+	s.result.Gateway = s.front.gateway.result()
 	return s.result
 }
 
-// send is a request that goes out.
+// send is a request that goes out, unless sending has ended.
 func (s *sim) send(r *request) {
-	if s.ended >= 0 {
+	if !s.admits() {
 		return
 	}
-	if s.now >= s.config.Warmup {
-		s.counted++
-	}
+	s.lastDue = r.due
 	r.id = s.ids
 	s.ids++
 	r.sent = s.now
@@ -130,8 +118,11 @@ func (s *sim) over(r *request, outcome record.Outcome, failure record.Failure) {
 	r.ended = true
 	s.open--
 	delete(s.flying, r.id)
+	if r.passage != nil {
+		s.front.gateway.over(r, outcome)
+	}
 	s.write(r, outcome, failure)
-	s.sources[r.stream].answered(s, r)
+	s.sources[r.stream].answered(s, r, outcome == record.OK)
 }
 
 // finished is what a replica tells of a request that has its answer.

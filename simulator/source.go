@@ -1,15 +1,25 @@
 package simulator
 
-import "github.com/llmctl/llmctl/loadgen/workload"
+import (
+	"time"
+
+	"github.com/llmctl/llmctl/loadgen/workload"
+)
 
 // source sends the requests of one stream: an open loop at their times, a closed
-// one as answers come in.
+// one as answers come in. It sends what the load generator would send, in the same
+// order and at the same times, to a target that answers as fast: a turn that was
+// not answered ends its session, and what is due at one time goes in the order of
+// sessions.
 type source struct {
 	index  int
 	stream *workload.Stream
 	open   bool
-	next   int64      // session
-	later  []*request // turns that wait for a slot of a closed loop, in order of their time
+	next   int64 // session
+
+	first *request // of an open loop: the next session's, which is not due yet; nil after the last
+	later dueQueue // turns of an open loop that wait for their time, or of a closed one for a slot
+	live  int      // sessions of an open loop that have begun and will send again
 }
 
 // slot is one of the requests that a closed loop keeps in flight, or a user.
@@ -35,33 +45,61 @@ func (src *source) start(s *sim) {
 		s.agenda.plan(src.stream.Joins(i), call(func(s *sim) { src.fill(s, sl) }))
 	}
 	if src.open {
-		src.arrive(s)
+		src.upcoming(s)
 	}
 }
 
-// arrive plans the next session of an open loop.
-func (src *source) arrive(s *sim) {
-	r := src.newSession(nil)
-	if r == nil {
+// upcoming makes the next session of an open loop the one to come.
+func (src *source) upcoming(s *sim) {
+	if src.first = src.newSession(nil); src.first == nil {
 		return
 	}
-	r.due = r.session.Offset
-	s.agenda.plan(r.due, arrival{src, r})
+	src.first.due = src.first.session.Offset
+	s.agenda.plan(src.first.due, src)
 }
 
-// arrival is a session of an open loop that begins.
-type arrival struct {
-	src *source
-	r   *request
-}
-
-func (a arrival) happen(s *sim) {
-	if s.ended >= 0 {
-		return
+// happen sends what an open loop has due.
+func (src *source) happen(s *sim) {
+	for s.ended < 0 {
+		r := src.takeDue(s)
+		if r == nil {
+			return
+		}
+		if len(r.session.Turns) > 1 {
+			src.count(r)
+		}
+		s.send(r)
+		if src.spent() {
+			s.exhausted()
+		}
 	}
-	a.src.arrive(s)
-	s.send(a.r)
 }
+
+// takeDue takes out the first request that is due by now; nil when there is none.
+func (src *source) takeDue(s *sim) *request {
+	if f := src.first; f != nil && f.due <= s.now && (len(src.later) == 0 || before(f, src.later[0])) {
+		src.upcoming(s)
+		return f
+	}
+	if len(src.later) > 0 && src.later[0].due <= s.now {
+		return src.later.pop()
+	}
+	return nil
+}
+
+// count keeps the number of sessions that will send again, of which r is a turn
+// that is sent now.
+func (src *source) count(r *request) {
+	if r.turn == 0 {
+		src.live++
+	}
+	if r.turn == len(r.session.Turns)-1 {
+		src.live--
+	}
+}
+
+// spent reports whether the stream will never send again.
+func (src *source) spent() bool { return src.open && src.first == nil && src.live == 0 }
 
 // newSession is the first request of the next session; nil when there are no more.
 func (src *source) newSession(sl *slot) *request {
@@ -82,50 +120,73 @@ func (src *source) newTurn(session *workload.Session, turn, said int, sl *slot) 
 }
 
 // answered goes on with the session of a request that has ended, and fills its
-// slot.
-func (src *source) answered(s *sim, r *request) {
+// slot. Nobody goes on from an answer that is not there, and a user who left does
+// not come back to it.
+func (src *source) answered(s *sim, r *request, ok bool) {
+	if s.ended >= 0 {
+		return
+	}
 	var next *request
-	if r.turn+1 < len(r.session.Turns) {
+	if left := r.turn+1 < len(r.session.Turns); left && ok {
 		next = src.newTurn(r.session, r.turn+1, r.prompt+r.produced, r.slot)
 		next.due = s.now + next.turnOf().Think
+	} else if left && src.open {
+		src.live--
 	}
 	switch {
+	case src.open && next != nil:
+		src.later.push(next)
+		s.agenda.plan(next.due, src)
 	case src.open:
-		if next != nil {
-			s.agenda.plan(next.due, next)
+		if src.spent() {
+			s.exhausted()
 		}
 	case r.slot.user:
-		if next == nil {
-			if next = src.newSession(r.slot); next == nil {
-				return
-			}
-			next.due = s.now + next.turnOf().Think
-		}
-		s.agenda.plan(next.due, next)
+		src.goOn(s, r, next)
 	default:
 		if next != nil {
-			src.later = append(src.later, next)
-			for i := len(src.later) - 1; i > 0 && src.later[i].due < src.later[i-1].due; i-- {
-				src.later[i], src.later[i-1] = src.later[i-1], src.later[i]
-			}
+			src.later.push(next)
 		}
-		src.fill(s, r.slot)
+		s.agenda.plan(s.now+pause(s, r), call(func(s *sim) { src.fill(s, r.slot) })) // not at once: the caller is still at work
 	}
 }
 
+// goOn has a user think and send the next turn, or the first one of another
+// session.
+func (src *source) goOn(s *sim, r, next *request) {
+	if next == nil {
+		if next = src.newSession(r.slot); next == nil {
+			return
+		}
+		next.due = s.now + next.turnOf().Think
+	}
+	s.agenda.plan(max(next.due, s.now+pause(s, r)), next)
+}
+
+// noticed is how long a sender in a closed loop takes to go on after a request
+// that took no time. Without it, a loop whose requests all end at once would go
+// round for ever at one moment.
+const noticed = time.Millisecond
+
+func pause(s *sim, r *request) time.Duration {
+	if s.now == r.sent {
+		return noticed
+	}
+	return 0
+}
+
 // fill sends the next request of a slot: the later turn that has waited longest,
-// else a new session.
+// else a new session. A user's first one it sends at once.
 func (src *source) fill(s *sim, sl *slot) {
 	if s.ended >= 0 {
 		return
 	}
 	var r *request
 	if len(src.later) > 0 && src.later[0].due <= s.now {
-		r = src.later[0]
-		src.later = src.later[1:]
+		r = src.later.pop()
 	} else if r = src.newSession(sl); r == nil {
 		return
 	}
 	r.slot, r.due = sl, s.now
-	s.agenda.plan(s.now, r) // not at once: the caller is still at work
+	s.send(r)
 }

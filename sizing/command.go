@@ -14,6 +14,7 @@ import (
 // request, what was not said left out. What a plan does not tell apart, such as
 // the classes and tenants of a workload, is no part of it.
 func (r Request) Args() []string {
+	r = r.settled()
 	args := []string{"llmctl", "size"}
 	text := func(flag, value string) {
 		if value != "" {

@@ -8,11 +8,6 @@ import (
 	"github.com/llmctl/llmctl/sizing/cost"
 )
 
-// interNodeBytesPerS is what one accelerator sends to another node by default:
-// one 400 Gb/s adapter per accelerator, as in DGX H100 and H200 (NVIDIA's DGX
-// H100 data sheet: eight ConnectX-7).
-const interNodeBytesPerS = 50e9
-
 // busiestTransfer is the share of time for which the link of a decode replica
 // may receive caches: beyond it they queue.
 const busiestTransfer = 0.5
@@ -71,10 +66,7 @@ func (s *situation) resolvePools(r Request) error {
 	}
 	s.bandwidth = r.TransferBandwidth
 	if s.bandwidth == 0 {
-		s.bandwidth = interNodeBytesPerS
-		if link := s.device.LinkBytesPerS; link > 0 {
-			s.bandwidth = min(link, s.bandwidth)
-		}
+		s.bandwidth = s.device.Network()
 		s.assume("transfer of caches", units.Number(s.bandwidth/1e9)+" GB/s per accelerator", "--transfer-bandwidth")
 	}
 	s.inputs.TransferBandwidth = s.bandwidth

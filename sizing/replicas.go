@@ -43,9 +43,10 @@ func (in Inputs) accelerators() int { return in.TensorParallel * in.PipelinePara
 func (in Inputs) loaded() bool { return in.RPS > 0 || in.Concurrency > 0 }
 
 // targetUtilization is the default: the largest rate of a given number of
-// accelerators is all of it.
+// accelerators is all of it. Replicas that a scenario has are loaded as one that
+// serves.
 func (r Request) targetUtilization() float64 {
-	if a := r.Scenario.Workload.Arrival; r.Count > 0 && a.RatePerS == 0 && a.Concurrency == 0 {
+	if a := r.Scenario.Workload.Arrival; r.Count > 0 && r.Scenario.Cluster.Replicas == 0 && a.RatePerS == 0 && a.Concurrency == 0 {
 		return 1
 	}
 	return DefaultTargetUtilization

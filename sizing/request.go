@@ -18,11 +18,12 @@ const DefaultAccelerator = "h100-sxm-80gb"
 // loaded with, so that peaks inside of the mean find room.
 const DefaultTargetUtilization = 0.8
 
-// Request is what to plan for: a scenario, and settings of the engine that are
-// no part of one. Zero fields take defaults, each of which is listed in
-// Plan.Assumptions with the flag that changes it. An SLO in the scenario counts
-// as given by the user; without one the workload's default holds, which does not
-// make a plan infeasible: a bound that even a lone request breaks is raised.
+// Request is what to plan for: a scenario, and settings of the engine that go
+// before the scenario's own. Zero fields take those, and else defaults, each of
+// which is listed in Plan.Assumptions with the flag that changes it. An SLO in the
+// scenario counts as given by the user; without one the workload's default holds,
+// which does not make a plan infeasible: a bound that even a lone request breaks is
+// raised.
 type Request struct {
 	Scenario profiles.Scenario
 
@@ -108,7 +109,7 @@ func resolve(r Request) (*situation, error) { return resolveWith(r, nil) }
 // resolveWith is resolve with what is known of the model's weights.
 func resolveWith(r Request, weighed *weighings) (*situation, error) {
 	s := &situation{calibration: r.Calibration, weighed: weighed}
-	r, err := s.flatten(r)
+	r, err := s.flatten(r.settled())
 	if err == nil {
 		r, err = r.atPeak()
 	}

@@ -242,6 +242,9 @@ func each(ctx context.Context, n int, f func(i int)) {
 	wg.Wait()
 }
 
+// For is the request that plans a configuration.
+func (r SearchRequest) For(c Configuration) Request { return r.planFor(c) }
+
 // planFor is the request that plans a configuration: everything else as it was
 // searched for.
 func (r SearchRequest) planFor(c Configuration) Request {

@@ -44,6 +44,9 @@ type explorer struct {
 func newExplorer(r SearchRequest) (*explorer, error) {
 	x := &explorer{SearchRequest: r, sloGiven: len(r.Scenario.SLO) > 0, weighed: &weighings{done: map[weighingKey]weighing{}}}
 	x.samples = &samples{}
+	// How many replicas there are is what a search finds.
+	x.Scenario.Cluster.Replicas = 0
+	x.Request = x.settled()
 	if r.Disaggregate {
 		return nil, fmt.Errorf("--disaggregate compares the pools of one plan: add it to a command that the search prints")
 	}

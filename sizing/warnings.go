@@ -15,6 +15,7 @@ func (s *situation) addWarnings(p *Plan, r Request) {
 	s.warnOfMemory(p.Memory, r)
 	s.weightWarnings()
 	s.warnOfModel()
+	s.warnOfServing(r.Scenario)
 	s.warnOfPrice(r.Today)
 	if p.Performance == nil {
 		return

@@ -275,6 +275,16 @@ func warningCases(t *testing.T) map[string][2]func(*Request) {
 			func(r *Request) { r.Scenario.Workload.Tools = 0.5 },
 			nil,
 		},
+		"serving-not-planned": {
+			func(r *Request) { r.Scenario.Serving.Speculative = profiles.Speculative{Tokens: 4, Acceptance: 0.7} },
+			func(r *Request) {
+				r.Scenario.Serving = profiles.Serving{MaxNumSeqs: 64, ChunkedPrefill: "on", Policy: "fcfs", CacheSalt: "none", Batching: "continuous", KVLayout: "paged"}
+			},
+		},
+		"cluster-not-planned": {
+			func(r *Request) { r.Scenario.Cluster.Gateway.Limits.RPM = 600 },
+			func(r *Request) { r.Scenario.Cluster.Replicas, r.Scenario.Cluster.Router.Policy = 2, "round_robin" },
+		},
 		"batch-one": {
 			func(r *Request) { r.Scenario.Workload.Arrival = rps(0.1) },
 			func(r *Request) { r.Scenario.Workload.Arrival = rps(10) },

@@ -83,6 +83,7 @@ go to disk as they complete.`,
 	f.client.add(cmd)
 	f.phases.add(cmd)
 	f.curve.add(cmd)
+	f.curve.addResume(cmd)
 	f.telemetry.add(cmd)
 	f.prompts.add(cmd)
 	f.trace.add(cmd)
@@ -130,6 +131,9 @@ func (f *benchFlags) resolve(cmd *cobra.Command, s *iostreams.IO) (*bench, error
 	if err != nil {
 		return nil, err
 	}
+	if n := len(sc.Also); n > 0 {
+		return nil, fmt.Errorf("the scenario has %d more workloads under also, and bench sends one: bench each on its own, or simulate them together with llmctl simulate", n)
+	}
 	for _, name := range []string{"save", "model", "endpoint"} {
 		if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
 			return nil, fmt.Errorf("--%s is empty; leave it out, or is a variable not set?", name)
@@ -147,7 +151,7 @@ func (f *benchFlags) resolve(cmd *cobra.Command, s *iostreams.IO) (*bench, error
 		func() error { return f.checkChoices(sc) },
 		func() error { return f.client.check(cmd) },
 		func() error { return f.phases.check(cmd) },
-		func() error { return f.curve.check(cmd, &f.duration) },
+		func() error { return f.curve.check(cmd, &f.duration, "requests", "shard", "start-at", "experiment") },
 		func() error { return f.curve.checkOutput(f.output.format) },
 		func() error { return f.curve.firstLoad(&sc) },
 		func() error { return f.telemetry.check(cmd) },
@@ -167,6 +171,7 @@ func (f *benchFlags) resolve(cmd *cobra.Command, s *iostreams.IO) (*bench, error
 			return nil, err
 		}
 	}
+	b.warnOfServing()
 	return b, nil
 }
 
@@ -234,7 +239,6 @@ func (f *benchFlags) checkChoices(sc profiles.Scenario) error {
 		flag, value string
 		choices     []string
 	}{
-		{"--ui", f.ui, []string{"auto", "tui", "plain", "none"}},
 		{"--api", f.api, apiNames()},
 		{"--experiment", sc.Experiment, []string{"", "none", experimentSharedPrefix}},
 	} {
@@ -242,8 +246,8 @@ func (f *benchFlags) checkChoices(sc profiles.Scenario) error {
 			return fmt.Errorf("%s: unknown choice %q, expected one of %s", c.flag, c.value, strings.TrimLeft(strings.Join(c.choices, ", "), ", "))
 		}
 	}
-	if f.quiet && f.ui != "auto" && f.ui != "none" {
-		return fmt.Errorf("--quiet shows no progress and --ui %s shows it; give one of them", f.ui)
+	if err := (screen{ui: f.ui, quiet: f.quiet}).check(); err != nil {
+		return err
 	}
 	if f.requests == 0 && f.duration <= 0 {
 		return fmt.Errorf("a run of %s measures nothing, expected more than 0 (--duration)", f.duration)

@@ -38,7 +38,10 @@ func (f *curveFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.toleranceText, "search-tolerance", "5%", "width of the interval at which --find-goodput ends")
 	flags.IntVar(&f.repeats, "search-repeats", 3, "runs of --find-goodput at the two loads next to the limit, at least")
 	flags.IntVar(&f.maxRuns, "search-runs", 40, "runs after which --find-goodput ends in any case")
-	flags.BoolVar(&f.resume, "resume", false, "go on with the sweep or the search that --save holds")
+}
+
+func (f *curveFlags) addResume(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.resume, "resume", false, "go on with the sweep or the search that --save holds")
 }
 
 // wanted reports whether the bench is of several loads.
@@ -59,9 +62,9 @@ func (f *curveFlags) axis(a profiles.Arrival) search.Axis {
 // for a queue to grow.
 const searchDuration = 30 * time.Second
 
-// check refuses what contradicts itself, and gives the runs of a search a
-// duration of their own.
-func (f *curveFlags) check(cmd *cobra.Command, duration *time.Duration) (err error) {
+// check refuses what contradicts itself, the flags of single runs among it, and
+// gives the runs of a search a duration of their own.
+func (f *curveFlags) check(cmd *cobra.Command, duration *time.Duration, single ...string) (err error) {
 	given := cmd.Flags().Changed
 	if !f.wanted() {
 		for _, name := range []string{"search-max", "search-tolerance", "search-repeats", "search-runs", "resume"} {
@@ -74,7 +77,7 @@ func (f *curveFlags) check(cmd *cobra.Command, duration *time.Duration) (err err
 	if f.find && f.sweepText != "" {
 		return errors.New("--sweep tries the loads that it names and --find-goodput chooses its own; give one of them")
 	}
-	for _, name := range []string{"requests", "shard", "start-at", "experiment"} {
+	for _, name := range single {
 		if given(name) {
 			return fmt.Errorf("--%s is for a single run, and %s makes several; give one of them", name, f.name())
 		}

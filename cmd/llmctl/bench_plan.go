@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -38,7 +37,7 @@ type bench struct {
 
 	scenario    profiles.Scenario
 	sloGiven    bool
-	defaults    []record.Default // what was filled in, and the flag that changes it
+	defaults    defaults
 	headers     http.Header
 	maxFailures float64
 	asserts     []string
@@ -80,10 +79,7 @@ func (b *bench) complete(sc profiles.Scenario, cmd *cobra.Command) error {
 		return err
 	}
 	b.completeWorkload(&sc, standard.Workload)
-	if b.sloGiven = len(sc.SLO) > 0; !b.sloGiven {
-		sc.SLO = []profiles.SLO{profiles.DefaultSLO(sc.Workload.Name)}
-		b.assume("SLO", sc.SLO[0].String(), "--slo")
-	}
+	sc.SLO, b.sloGiven = b.defaults.slo(sc)
 	b.scenario = sc
 	b.completeWarmup(cmd.Flags().Changed("warmup"))
 	if lasts := b.lasts(); lasts > 0 && !cmd.Flags().Changed("duration") {
@@ -124,36 +120,30 @@ func (b *bench) completeWarmup(given bool) {
 	b.assume("warm-up", b.flags.warmup.String(), "--warmup")
 }
 
-// checkClasses refuses an objective on a class that no request has.
-func checkClasses(sc profiles.Scenario) error {
-	names := slices.Sorted(maps.Keys(sc.Workload.Classes))
-	for _, o := range sc.SLO {
-		if o.Class != "" && sc.Workload.Trace.File == "" && !slices.Contains(names, o.Class) {
-			return fmt.Errorf("the objective %s is on a class that the workload does not have%s", o, profiles.DidYouMean(o.Class, names))
-		}
+// warnOfServing says that what a scenario has of its engines and its cluster sets up
+// nothing here.
+func (b *bench) warnOfServing() {
+	var parts []string
+	if !b.scenario.Serving.IsZero() {
+		parts = append(parts, "serving")
 	}
-	return nil
+	if !b.scenario.Cluster.IsZero() {
+		parts = append(parts, "cluster")
+	}
+	if len(parts) > 0 {
+		b.warn("not_set_up", "bench measures the target as it is: %s of the scenario describe what llmctl simulate runs", strings.Join(parts, " and "))
+	}
 }
 
-func (b *bench) assume(name, value, flag string) {
-	b.defaults = append(b.defaults, record.Default{Name: name, Value: value, Flag: flag})
-}
+func (b *bench) assume(name, value, flag string) { b.defaults.assume(name, value, flag) }
 
 func (b *bench) completeWorkload(sc *profiles.Scenario, standard profiles.Workload) {
 	w := &sc.Workload
 	if w.Trace != (profiles.Trace{}) {
-		b.completeTrace(w)
+		b.defaults.trace(w)
 		return
 	}
-	if w.Input == (profiles.Distribution{}) {
-		b.assume("workload", standard.Name, "--workload")
-	}
-	if w.Output == (profiles.Distribution{}) && w.Input != (profiles.Distribution{}) {
-		b.assume("output tokens", standard.Output.String(), "--osl")
-	}
-	said := w.Arrival
-	*w = w.Over(standard)
-	if said.RatePerS > 0 || said.Process != "" && !said.Process.Takes("rate") {
+	if b.defaults.workload(w, standard) {
 		return
 	}
 	if standard.Arrival.RatePerS == 0 && w.Arrival.Process != profiles.Poisson && w.Arrival.Process != "" {
@@ -166,17 +156,6 @@ func (b *bench) completeWorkload(sc *profiles.Scenario, standard profiles.Worklo
 	}
 	w.Arrival.RatePerS = standard.Arrival.RatePerS
 	b.assume("rate", fmt.Sprintf("%g/s", w.Arrival.RatePerS), "--rps")
-}
-
-// completeTrace lets requests come as recorded unless something else is said.
-func (b *bench) completeTrace(w *profiles.Workload) {
-	if w.Name == "" {
-		w.Name = "custom"
-	}
-	if w.Arrival == (profiles.Arrival{}) {
-		w.Arrival = profiles.Arrival{Process: profiles.TraceArrival}
-		b.assume("arrival", string(profiles.TraceArrival), "--arrival, --concurrency or --users")
-	}
 }
 
 // price is what the target's hardware costs, when that can be known.
@@ -222,7 +201,7 @@ func (b *bench) asked() string {
 	if w.Trace.File != "" {
 		return fmt.Sprintf("requests of %s, %s for %s", w.Trace.File, w.Arrival.Words(), length)
 	}
-	return fmt.Sprintf("%s, %s for %s; %s%s", w.Name, w.Arrival.Words(), length, b.lengthsText(), b.apiText())
+	return fmt.Sprintf("%s, %s for %s; %s%s", w.Name, w.Arrival.Words(), length, w.RequestWords(), b.apiText())
 }
 
 // apiText names the dialect, unless it is the usual one.
@@ -264,26 +243,6 @@ func (b *bench) askedRPS() float64 {
 		return a.RatePerS / float64(max(1, b.flags.phases.shard.n))
 	}
 	return 0
-}
-
-// lengthsText says how long requests are, and what is not as single requests that
-// are left to end would be.
-func (b *bench) lengthsText() string {
-	w := b.scenario.Workload
-	if w.Trace.File != "" {
-		return "requests of " + w.Trace.File
-	}
-	words := fmt.Sprintf("input %s, output %s tokens, prefix %s", w.Input.Words(), w.Output.Words(), w.Prefix)
-	if w.Session.Turns.Kind != "" {
-		words += ", turns " + w.Session.Turns.Words()
-	}
-	if w.Session.Think.Kind != "" {
-		words += ", think " + w.Session.Think.String()
-	}
-	if w.Cancel.Fraction > 0 {
-		words += ", cancel " + w.Cancel.String()
-	}
-	return words
 }
 
 // facts adds to a run what the caller of the load generator knows about it.

@@ -25,7 +25,13 @@ func (b *bench) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := &stopper{stopped: make(chan struct{}), abort: cancel}
 	var watch sync.WaitGroup
-	watch.Go(func() { b.watchInterrupts(ctx, stop) })
+	watch.Go(func() {
+		stop.watch(ctx, b.io.Interrupts(), func() {
+			if b.progress() == "plain" {
+				fmt.Fprintf(b.io.Err, "stopping: what is in flight has %s to end; Ctrl-C again ends at once\n", b.flags.drain)
+			}
+		})
+	})
 	defer watch.Wait()
 	defer cancel()
 

@@ -35,7 +35,7 @@ type curveRun struct {
 // runCurve measures at one load after another, keeps each run and the curve so
 // far, and prints the curve.
 func (b *bench) runCurve(ctx context.Context, stop *stopper) error {
-	if err := b.checkCurveFolder(); err != nil {
+	if err := checkCurveFolder(b.flags.save, b.flags.curve.resume); err != nil {
 		return err
 	}
 	t, closeTarget, err := b.prepared(ctx, stop)
@@ -57,10 +57,10 @@ func (b *bench) runCurve(ctx context.Context, stop *stopper) error {
 	if err := c.save(); err != nil {
 		failed = errors.Join(failed, err)
 	}
-	if err := c.print(); err != nil {
+	if err := writeCurve(b.io, &b.flags.output, c.curve); err != nil {
 		return err
 	}
-	return worst([]error{failed, c.judge()})
+	return worst([]error{failed, judgeCurve(c.curve, b.asserts, b.sloGiven)})
 }
 
 // newCurve begins a curve, or takes up the one of --resume.
@@ -95,7 +95,7 @@ func (b *bench) askedCurve() string {
 	if f.find {
 		how = "search of the largest load that meets " + objectives(b.scenario.SLO)
 	}
-	return fmt.Sprintf("%s, %s arrivals, %s; each for %s; %s%s", b.scenario.Workload.Name, b.scenario.Workload.Arrival.Process, how, b.flags.duration, b.lengthsText(), b.apiText())
+	return fmt.Sprintf("%s, %s arrivals, %s; each for %s; %s%s", b.scenario.Workload.Name, b.scenario.Workload.Arrival.Process, how, b.flags.duration, b.scenario.Workload.RequestWords(), b.apiText())
 }
 
 func objectives(slos []profiles.SLO) string {
@@ -108,8 +108,7 @@ func objectives(slos []profiles.SLO) string {
 
 // checkCurveFolder makes the folder of --save ready, before anything has been
 // started: an empty one, or that of a curve to go on with.
-func (b *bench) checkCurveFolder() error {
-	dir, resume := b.flags.save, b.flags.curve.resume
+func checkCurveFolder(dir string, resume bool) error {
 	if dir == "" {
 		return nil
 	}
@@ -121,7 +120,7 @@ func (b *bench) checkCurveFolder() error {
 	case errors.Is(err, fs.ErrNotExist) && resume:
 		return usagef("resuming %s: it holds no %s", dir, curveFile)
 	case err == nil && !resume:
-		return usagef("saving to %s: it already holds a curve; --resume goes on with it", dir)
+		return usagef("saving to %s: it already holds a curve; bench --resume goes on with it", dir)
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return usagef("saving to %s: %w", dir, err)
@@ -294,12 +293,14 @@ func (c *curveRun) sharedView(load float64) *view {
 }
 
 // save keeps the curve so far, so that --resume can go on from there.
-func (c *curveRun) save() error {
-	dir := c.bench.flags.save
+func (c *curveRun) save() error { return saveCurve(c.bench.flags.save, c.curve) }
+
+// saveCurve writes a curve beside its runs; nowhere when no folder is named.
+func saveCurve(dir string, c *reports.Curve) error {
 	if dir == "" {
 		return nil
 	}
-	doc, err := c.curve.JSON()
+	doc, err := c.JSON()
 	if err != nil {
 		return err
 	}
@@ -309,24 +310,20 @@ func (c *curveRun) save() error {
 	return nil
 }
 
-func (c *curveRun) print() error {
-	return writeCurve(c.bench.io, &c.bench.flags.output, c.curve)
-}
-
-// judge turns the curve into an exit code.
-func (c *curveRun) judge() error {
-	if c.curve.Interrupted {
+// judgeCurve turns a curve into an exit code.
+func judgeCurve(c *reports.Curve, asserts []string, sloGiven bool) error {
+	if c.Interrupted {
 		return silent(exitInterrupted)
 	}
-	if why := c.curve.Doubt(); why != "" {
+	if why := c.Doubt(); why != "" {
 		return &failure{code: exitUntrusted, err: errors.New(why)}
 	}
-	for _, text := range c.bench.asserts {
-		if why := c.curve.AssertGoodput(text); why != "" {
+	for _, text := range asserts {
+		if why := c.AssertGoodput(text); why != "" {
 			return &failure{code: exitNotHeld, err: errors.New(why)}
 		}
 	}
-	if c.curve.Limit == nil && c.bench.sloGiven {
+	if c.Limit == nil && sloGiven {
 		return &failure{code: exitNotHeld, err: errors.New("no load met the objective")}
 	}
 	return nil

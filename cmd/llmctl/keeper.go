@@ -139,11 +139,7 @@ func (k *keeper) finish(run record.Run, v variant) *reports.Report {
 func (k *keeper) save(run record.Run, report *reports.Report) error {
 	dir := k.dir
 	k.dir = nil
-	doc, err := report.JSON()
-	if err != nil {
-		return err
-	}
-	if err := dir.WriteRun(run, doc); err != nil {
+	if err := writeRun(dir, run, report); err != nil {
 		return err
 	}
 	if !k.bench.flags.quiet && k.bench.shared == nil {
@@ -162,9 +158,24 @@ func (k *keeper) abandon() {
 	if k.dir == nil {
 		return
 	}
-	_ = k.dir.Close()
-	if !k.started {
-		_ = os.Remove(filepath.Join(k.dir.Path(), record.RecordsFile))
-		_ = os.Remove(k.dir.Path()) // only if nothing else is in it
+	abandon(k.dir, k.started)
+}
+
+// abandon closes a directory, and takes it away when nothing was written that is
+// worth keeping.
+func abandon(dir *record.Dir, started bool) {
+	_ = dir.Close()
+	if !started {
+		_ = os.Remove(filepath.Join(dir.Path(), record.RecordsFile))
+		_ = os.Remove(dir.Path()) // only if nothing else is in it
 	}
+}
+
+// writeRun writes the report beside the records.
+func writeRun(dir *record.Dir, run record.Run, report *reports.Report) error {
+	doc, err := report.JSON()
+	if err != nil {
+		return err
+	}
+	return dir.WriteRun(run, doc)
 }

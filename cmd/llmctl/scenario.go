@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -21,7 +22,10 @@ type setting struct {
 
 // settings are applied in this order, so that --workload comes before the flags
 // that change a part of it.
-var settings = []setting{
+var settings = slices.Concat(loadSettings, engineSettings, schedulingSettings, clusterSettings)
+
+// loadSettings say what is served, and what is sent to it.
+var loadSettings = []setting{
 	{flag: "model", names: profiles.ModelNames, help: "profile name, Hugging Face id, config.json, or a folder with one",
 		apply: func(sc *profiles.Scenario, v string) error { sc.Model = v; return nil }},
 	{flag: "accelerator", names: profiles.AcceleratorNames, alias: "gpu", help: "accelerator, e.g. h100-sxm-80gb",
@@ -172,6 +176,9 @@ func (s *scenarioFlags) resolve(cmd *cobra.Command, io *iostreams.IO) (profiles.
 	if err := checkLoad(func(name string) string { return config[name] }); err != nil {
 		return profiles.Scenario{}, usagef("reading the user configuration: %w", err)
 	}
+	if err := checkFleet(func(name string) string { return config[name] }); err != nil {
+		return profiles.Scenario{}, usagef("reading the user configuration: %w", err)
+	}
 	var sc profiles.Scenario
 	for _, st := range settings {
 		value, ok := config[st.flag]
@@ -192,15 +199,24 @@ func (s *scenarioFlags) resolve(cmd *cobra.Command, io *iostreams.IO) (profiles.
 		}
 		sc = file.Over(sc)
 	}
-	return sc, usage(s.applyFlags(&sc))
+	if err := s.applyFlags(&sc); err != nil {
+		return sc, usage(err)
+	}
+	return sc, usage(sc.Validate())
 }
 
 func (s *scenarioFlags) applyFlags(sc *profiles.Scenario) error {
 	if err := checkLoad(s.last); err != nil {
 		return err
 	}
+	if err := checkFleet(s.last); err != nil {
+		return err
+	}
 	if len(s.get("slo")) > 0 {
 		sc.SLO = nil
+	}
+	if len(s.get("failure")) > 0 {
+		sc.Cluster.Failures = nil
 	}
 	for _, st := range settings {
 		for _, value := range s.get(st.flag) {

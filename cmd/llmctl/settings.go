@@ -23,7 +23,7 @@ var rivals = map[string][]string{
 	"arrival": {"concurrency", "users"}, "concurrency-ramp": {"rps", "arrival"},
 	"isl": {"trace"}, "osl": {"trace"}, "prefix": {"trace"}, "turns": {"trace"}, "workload": {"trace"},
 	"trace":    {"isl", "osl", "prefix", "turns", "workload", "rps"},
-	"duration": {"requests"}, "requests": {"duration"},
+	"duration": {"requests"}, "requests": {"duration"}, "replicas": {"pools"}, "pools": {"replicas"},
 }
 
 // rivaled reports whether a rival of a flag was said. A process that leaves the

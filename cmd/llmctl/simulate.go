@@ -1,16 +1,16 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/llmctl/llmctl/internal/buildinfo"
 	"github.com/llmctl/llmctl/internal/iostreams"
 	"github.com/llmctl/llmctl/profiles"
-	"github.com/llmctl/llmctl/reports"
 	"github.com/llmctl/llmctl/reports/record"
 	"github.com/llmctl/llmctl/simulator/study"
 	"github.com/llmctl/llmctl/sizing"
@@ -24,16 +24,27 @@ func newSimulate(s *iostreams.IO) *cobra.Command {
 		Short:   "Simulate a deployment: queues, tails, cache hits, failures",
 		Long: `Simulate a deployment in virtual time: the scheduler and the block manager of
 the bundled engine and the policies of the gateway, with steps that last as long as
-the cost model of size says. Without --replicas the cluster is the one that size
-plans for the load.`,
+the cost model of size says. Everything that is not said has a default, and each
+default is printed with the flag that changes it. Without --replicas the cluster is
+the one that size plans for the load; without a load, the load is the one that size
+recommends for one replica.
+
+The same scenario and seed give the same result on any machine. Ctrl-C once ends
+sending and reports what was simulated; twice cuts what is in flight, too.`,
 		Example: `  llmctl simulate --model llama-3.1-8b --rps 200
-  llmctl simulate --model llama-3.1-8b --concurrency 64 --isl 1024 --osl 512`,
+  llmctl simulate --model llama-3.1-8b --concurrency 64 --isl 1024 --osl 512
+  llmctl simulate --model llama-3.1-8b --rps 20 --replicas 2 --repeat 5
+  llmctl simulate --model llama-3.1-8b --replicas 2 --find-goodput
+  llmctl simulate --model llama-3.1-8b --replicas 1 --sweep rate=1..32
+  llmctl simulate --model llama-3.1-8b --rps 20 --compare replicas=2,3,4
+  llmctl simulate --model llama-3.1-8b --rps 20 --optimize cost`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := f.resolve(cmd, s); err != nil {
+			sim, err := f.resolve(cmd, s)
+			if err != nil {
 				return usage(err)
 			}
-			return f.run(cmd.Context(), s)
+			return sim.run(cmd.Context())
 		},
 	}
 	f.add(cmd)
@@ -46,86 +57,244 @@ type simulateFlags struct {
 	trace    traceFlags
 	output   outputFlag
 	sizes    memoryFlags
-	request  study.Request
-	replicas int
+	curve    curveFlags
+	request  sizing.Request
+	length   study.Length
+	variants variantFlags
+
+	repeat                int
+	seed                  uint64
+	save, maxFailures, ui string
+	asserts               []string
+	quiet, noAbort        bool
+	maxTime               time.Duration
+	optimize              string
+}
+
+// simulateGroups are the headings of the help.
+var simulateGroups = []flagGroup{
+	{"What is simulated", []string{"model", "accelerator", "gpu", "engine", "tp", "pp", "ep", "dp", "file", "count", "accelerator-memory", "calibration"}},
+	{"Load and objective", []string{
+		"rps", "concurrency", "users", "concurrency-ramp", "arrival", "workload", "isl", "osl", "prefix", "turns", "think", "cancel", "trace", "trace-format", "trace-speed",
+		"trace-strict", "trace-start", "trace-duration", "slo", "experiment",
+	}},
+	{"Engine settings", flagsOf(slices.Concat(engineSettings, schedulingSettings))},
+	{"Cluster", flagsOf(clusterSettings)},
+	{"Length and chance", []string{"duration", "requests", "warmup", "drain", "seed", "repeat", "no-abort", "max-time"}},
+	{"Several simulations", []string{"sweep", "find-goodput", "search-max", "search-tolerance", "search-repeats", "search-runs", "optimize", "compare"}},
+	{"Result", []string{"output", "save", "assert", "max-failures", "price", "ui", "quiet"}},
+	{"Other", nil},
 }
 
 func (f *simulateFlags) add(cmd *cobra.Command) {
 	f.scenario.add(cmd)
 	f.trace.add(cmd)
-	f.output.add(cmd)
+	f.output.add(cmd, "csv", "markdown")
 	f.sizes.add(cmd)
-	r := &f.request
-	addEngineSettings(cmd, &r.Sizing)
+	f.curve.add(cmd)
+	f.variants.add(cmd)
+	addEngineSettings(cmd, &f.request)
 	flags := cmd.Flags()
-	countVar(flags, &f.replicas, "replicas", "replicas of the model (default: as many as size plans for the load, or 1 in a closed loop)")
-	flags.DurationVar(&r.Duration, "duration", 5*time.Minute, "virtual time that is measured")
-	countVar(flags, &r.Requests, "requests", "measure this many requests in place of a duration")
-	flags.DurationVar(&r.Warmup, "warmup", 30*time.Second, "virtual time before it in which requests do not count")
-	flags.DurationVar(&r.Drain, "drain", 10*time.Minute, "virtual time that requests in flight have to end after sending has")
-	flags.Uint64Var(&r.Seed, "seed", 1, "seed of all that is left to chance")
+	countVar(flags, &f.request.Count, "count", "accelerators at hand, which make as many replicas as fit")
+	flags.DurationVar(&f.length.Duration, "duration", 0, "virtual time that is measured (default: as long as 5000 requests take to come, at least 2m)")
+	countVar(flags, &f.length.Requests, "requests", "measure this many requests in place of a duration (default in a closed loop: 5000, or 20 for each in flight)")
+	flags.DurationVar(&f.length.Warmup, "warmup", -1, "virtual time before it in which requests do not count (default: a twentieth of the duration, at least 30s; none for a trace, a ramp or steps)")
+	flags.Lookup("warmup").DefValue = "0s"
+	flags.DurationVar(&f.length.Drain, "drain", 10*time.Minute, "virtual time that requests in flight have to end after sending has")
+	flags.Uint64Var(&f.seed, "seed", 1, "seed of all that is left to chance")
+	flags.IntVar(&f.repeat, "repeat", 1, "simulate this many times, with seeds from --seed on, and tell the 95% interval of each number")
+	flags.BoolVar(&f.noAbort, "no-abort", false, "simulate a load to its end that is certain to be more than twice of what the cluster serves")
+	flags.DurationVar(&f.maxTime, "max-time", 0, "end after this much time of this machine, and report what was simulated (default: never)")
+	flags.StringVar(&f.optimize, "optimize", "", "rate finds the largest rate that the cluster serves within the objective, cost the cheapest cluster that serves the rate so")
+	flags.StringVar(&f.save, "save", "", "folder to keep the run in; must not hold one yet")
+	flags.StringArrayVar(&f.asserts, "assert", nil, "condition that must hold, e.g. 'p99(ttft) < 800ms'; repeatable")
+	flags.StringVar(&f.maxFailures, "max-failures", "1%", "share of failed requests above which the run is not trusted")
+	flags.StringVar(&f.ui, "ui", "auto", "progress: auto, tui, plain or none")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress")
+	_ = cmd.RegisterFlagCompletionFunc("optimize", cobra.FixedCompletions([]string{"rate", "cost"}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	groupFlags(cmd, simulateGroups)
 }
 
-// resolve reads all that was said into the request.
-func (f *simulateFlags) resolve(cmd *cobra.Command, s *iostreams.IO) error {
+// simulation is one resolved call of the command.
+type simulation struct {
+	io       *iostreams.IO
+	flags    *simulateFlags
+	request  study.Request
+	sloGiven bool
+	screen   screen
+}
+
+// resolve reads all that was said; its errors are mistakes of the caller.
+func (f *simulateFlags) resolve(cmd *cobra.Command, s *iostreams.IO) (*simulation, error) {
 	sizing.Preload()
 	sc, err := f.scenario.resolve(cmd, s)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if sc.Model == "" {
+	sim := &simulation{io: s, flags: f, screen: screen{s, f.ui, f.quiet}}
+	sim.request.Sizing = f.request
+	for _, check := range []func() error{
+		func() error { return f.checkGiven(cmd, sc) },
+		f.checkNumbers,
+		func() error { return f.checkSeveral(cmd, &sc) },
+		func() error { return f.trace.check(cmd, sc.Workload) },
+		func() error { return sim.complete(sc) },
+		func() error { return f.sizes.apply(cmd, &sim.request.Sizing) },
+		func() error { return sim.files() },
+		func() error { return sim.facts() },
+	} {
+		if err := check(); err != nil {
+			return nil, err
+		}
+	}
+	if !cmd.Flags().Changed("repeat") {
+		sim.chooseRepeats()
+	}
+	return sim, nil
+}
+
+// chooseRepeats is how often each variant or cluster is simulated when nobody says.
+func (sim *simulation) chooseRepeats() {
+	f := sim.flags
+	switch {
+	case f.variants.wanted():
+		f.repeat = variantRepeats
+	case f.optimize == "cost":
+		f.repeat = cheapestRepeats
+	default:
+		return
+	}
+	sim.request.Run.Defaults = append(sim.request.Run.Defaults, record.Default{Name: "repeat", Value: fmt.Sprint(f.repeat), Flag: "--repeat"})
+}
+
+// checkGiven refuses flags that are empty, missing or contradict each other.
+func (f *simulateFlags) checkGiven(cmd *cobra.Command, sc profiles.Scenario) error {
+	given := cmd.Flags().Changed
+	for _, name := range []string{"save", "model"} {
+		if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
+			return fmt.Errorf("--%s is empty; leave it out, or is a variable not set?", name)
+		}
+	}
+	switch {
+	case sc.Model == "":
 		return errors.New("--model is missing, expected a name such as llama-3.1-8b (see llmctl profiles models) or a config.json")
+	case given("requests") && given("duration"):
+		return errors.New("--duration and --requests both bound the run; give one of them")
+	case given("replicas") && given("count"):
+		return errors.New("--replicas and --count both say how large the cluster is; give one of them")
+	case given("warmup") && f.length.Warmup < 0:
+		return fmt.Errorf("--warmup %s is negative", f.length.Warmup)
+	case given("duration") && f.length.Duration <= 0:
+		return fmt.Errorf("a run of %s measures nothing, expected more than 0 (--duration)", f.length.Duration)
 	}
-	r := &f.request
+	return f.screenCheck()
+}
+
+func (f *simulateFlags) screenCheck() error { return screen{ui: f.ui, quiet: f.quiet}.check() }
+
+func (f *simulateFlags) checkNumbers() error {
+	for _, d := range []struct {
+		flag  string
+		value time.Duration
+	}{{"--drain", f.length.Drain}, {"--max-time", f.maxTime}} {
+		if d.value < 0 {
+			return fmt.Errorf("%s %s is negative", d.flag, d.value)
+		}
+	}
+	if f.repeat < 1 || f.repeat > maxRepeats {
+		return fmt.Errorf("--repeat %d: expected 1 to %d", f.repeat, maxRepeats)
+	}
+	return nil
+}
+
+// maxRepeats bounds how often one thing is simulated.
+const maxRepeats = 1000
+
+// complete fills in the scenario's defaults.
+func (sim *simulation) complete(sc profiles.Scenario) error {
+	var filled defaults
 	standard, err := profiles.LoadWorkloadProfile("chat")
 	if err != nil {
 		return err
 	}
-	if sc.Workload.Trace == (profiles.Trace{}) {
-		sc.Workload = sc.Workload.Over(standard.Workload)
+	if w := &sc.Workload; w.Trace != (profiles.Trace{}) {
+		filled.trace(w)
+	} else {
+		filled.workload(w, standard.Workload)
 	}
-	if f.replicas > 0 {
-		sc.Cluster.Replicas = f.replicas
-	}
-	r.Run.SLODefault = len(sc.SLO) == 0
-	if len(sc.SLO) == 0 {
-		sc.SLO = []profiles.SLO{profiles.DefaultSLO(sc.Workload.Name)}
-	}
-	r.Run.SLO = study.SLOs(sc.SLO)
-	r.Sizing.Scenario, r.Sizing.Today = sc, time.Now()
-	if err := f.trace.check(cmd, sc.Workload); err != nil {
+	run := &sim.request.Run
+	var slos []profiles.SLO
+	slos, sim.sloGiven = filled.slo(sc)
+	run.SLODefault, run.SLO = !sim.sloGiven, study.SLOs(slos)
+	run.Defaults = filled
+	if err := checkClasses(sc); err != nil {
 		return err
 	}
-	if r.Sizing.Recorded, err = recordedSessions(s, &f.trace, sc.Workload); err != nil {
-		return err
-	}
-	if err := f.sizes.apply(cmd, &r.Sizing); err != nil {
-		return err
-	}
-	if r.Sizing.Calibration, err = readCalibration(r.Sizing.CalibrationFile); err != nil {
-		return err
-	}
-	if cmd.Flags().Changed("requests") && cmd.Flags().Changed("duration") {
-		return errors.New("--duration and --requests both bound the run; give one of them")
-	}
-	r.Run.Asked = fmt.Sprintf("%s, %s arrivals", sc.Workload.Name, sc.Workload.Arrival.Process)
-	r.Run.Target = record.Target{Model: sc.Model, Device: sc.Accelerator}
+	sim.request.Sizing.Scenario, sim.request.Sizing.Today = sc, time.Now()
 	return nil
 }
 
-func (f *simulateFlags) run(ctx context.Context, s *iostreams.IO) error {
-	st, err := study.New(f.request)
-	if err != nil {
-		return usage(err)
+// objectives are those that are judged by.
+func (sim *simulation) objectives() []profiles.SLO {
+	sc := sim.request.Sizing.Scenario
+	if len(sc.SLO) > 0 {
+		return sc.SLO
 	}
-	report, err := st.Run(ctx, f.request.Seed)
-	if err != nil {
+	return []profiles.SLO{profiles.DefaultSLO(sc.Workload.Name)}
+}
+
+// files reads what the scenario and the flags name.
+func (sim *simulation) files() (err error) {
+	r, f := &sim.request, sim.flags
+	sc := r.Sizing.Scenario
+	if r.Sizing.Recorded, err = recordedSessions(sim.io, &f.trace, sc.Workload); err != nil {
 		return err
 	}
-	if err := f.output.writeForms(s, report, forms{
-		table: func() error { return reports.WriteText(s.Out, report, reports.TextOptions{Width: s.Width}) },
-	}); err != nil {
+	r.Sizing.TraceStart, r.Sizing.TraceDuration = f.trace.start, f.trace.duration
+	for _, w := range sc.Also {
+		sessions, err := recordedSessions(sim.io, &traceFlags{strict: f.trace.strict}, w)
+		if err != nil {
+			return err
+		}
+		r.Also = append(r.Also, sessions)
+	}
+	r.Sizing.Calibration, err = readCalibration(r.Sizing.CalibrationFile)
+	return err
+}
+
+// facts are what a run keeps of the call.
+func (sim *simulation) facts() (err error) {
+	r, f := &sim.request, sim.flags
+	if r.Run.MaxFailures, err = parseShare("--max-failures", f.maxFailures); err != nil {
 		return err
 	}
-	return judge(report.Verdict(), nil)
+	if err := checkAsserts(f.asserts); err != nil {
+		return err
+	}
+	r.Run.Asserts = f.asserts
+	r.Run.Environment = record.Environment{Version: buildinfo.Version()} // and nothing of this machine
+	r.Length, r.EndSaturated = f.length, !f.noAbort
+	return nil
+}
+
+// study resolves a request, and refuses what can not run.
+func (sim *simulation) study(r study.Request) (*study.Study, error) {
+	st, err := study.New(r)
+	var can *study.CannotServe
+	switch {
+	case errors.As(err, &can):
+		return nil, &failure{code: exitNotHeld, err: fmt.Errorf("no feasible plan: %w", err), hint: sim.nearest(r)}
+	case err != nil:
+		return nil, usage(err)
+	}
+	return st, usage(st.Check())
+}
+
+// nearest is the smallest change that size knows of with which a scenario runs.
+func (sim *simulation) nearest(r study.Request) string {
+	plan, err := sizing.Compute(r.Sizing)
+	if err != nil || len(plan.Alternatives) == 0 {
+		return ""
+	}
+	return "the nearest that does is with " + plan.Alternatives[0].Change
 }

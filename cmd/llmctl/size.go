@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -84,8 +85,8 @@ var sizeGroups = []flagGroup{
 }
 
 func (f *sizeFlags) add(cmd *cobra.Command) {
-	f.scenario.add(cmd, "model", "accelerator", "engine", "tp", "pp", "ep", "dp", "workload", "isl", "osl", "prefix",
-		"turns", "think", "trace", "trace-format", "trace-speed", "rps", "concurrency", "users", "arrival", "slo", "price")
+	f.scenario.add(cmd, slices.Concat([]string{"model", "accelerator", "engine", "tp", "pp", "ep", "dp", "workload", "isl", "osl", "prefix",
+		"turns", "think", "trace", "trace-format", "trace-speed", "rps", "concurrency", "users", "arrival", "slo", "price"}, flagsOf(engineSettings))...)
 	f.trace.add(cmd)
 	f.output.add(cmd, "csv", "markdown")
 	f.money.add(cmd)
@@ -160,15 +161,8 @@ func (f *sizeFlags) plan(s *iostreams.IO, model string) error {
 // checkNumbers refuses what was said and makes no sense; Compute takes a zero
 // for "not said".
 func checkNumbers(cmd *cobra.Command, r sizing.Request) error {
-	for _, n := range []struct {
-		flag  string
-		value float64
-	}{
-		{"gpu-memory-utilization", r.GPUMemoryUtilization}, {"target-utilization", r.TargetUtilization},
-	} {
-		if cmd.Flags().Changed(n.flag) && !(n.value >= 0.01) {
-			return fmt.Errorf("--%s %s must be at least 0.01", n.flag, cmd.Flags().Lookup(n.flag).Value)
-		}
+	if flag := cmd.Flags().Lookup("target-utilization"); flag.Changed && !(r.TargetUtilization >= 0.01) {
+		return fmt.Errorf("--target-utilization %s must be at least 0.01", flag.Value)
 	}
 	return nil
 }

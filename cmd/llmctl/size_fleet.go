@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -28,13 +27,13 @@ func (f *fleetFlags) apply(cmd *cobra.Command, r *sizing.Request) error {
 	if !cmd.Flags().Changed("transfer-bandwidth") {
 		return nil
 	}
-	bytes, err := units.ParseBytes(strings.TrimSuffix(strings.TrimSpace(f.transfer), "/s"))
+	bytes, err := units.ParseBandwidth(f.transfer)
 	if err != nil {
 		return usagef("--transfer-bandwidth: %w", err)
 	}
 	if bytes < 1 {
 		return usage(fmt.Errorf("--transfer-bandwidth %s is no bandwidth, expected one such as 50GB/s", f.transfer))
 	}
-	r.TransferBandwidth = float64(bytes)
+	r.TransferBandwidth = bytes
 	return nil
 }

@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"fmt"
+	"os"
 	"sync"
 )
 
@@ -43,9 +43,9 @@ func (s *stopper) cancels(ctx context.Context) (_ context.Context, release func(
 	}
 }
 
-// watchInterrupts stops on the first interrupt and aborts on the second.
-func (b *bench) watchInterrupts(ctx context.Context, s *stopper) {
-	interrupts := b.io.Interrupts()
+// watch stops on the first interrupt, which first hears of, and aborts on the
+// second.
+func (s *stopper) watch(ctx context.Context, interrupts <-chan os.Signal, first func()) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -57,8 +57,6 @@ func (b *bench) watchInterrupts(ctx context.Context, s *stopper) {
 			return
 		}
 		s.stop()
-		if b.progress() == "plain" {
-			fmt.Fprintf(b.io.Err, "stopping: what is in flight has %s to end; Ctrl-C again ends at once\n", b.flags.drain)
-		}
+		first()
 	}
 }

@@ -57,8 +57,8 @@ func (p *Pool) forget(b Block) {
 	p.hashed--
 }
 
-// Reset forgets all cached content, so that the next requests start cold. It
-// returns ErrInUse, and does nothing, while any block is referenced.
+// Reset forgets all cached content, that of the host tier included, so that the
+// next requests start cold. It returns ErrInUse, and does nothing, while any block is referenced.
 func (p *Pool) Reset() error {
 	if p.free != p.Usable() {
 		return fmt.Errorf("%w: %d of %d", ErrInUse, p.Usable()-p.free, p.Usable())
@@ -67,6 +67,9 @@ func (p *Pool) Reset() error {
 		if p.blocks[b].hashed {
 			p.forget(Block(b))
 		}
+	}
+	if p.host != nil {
+		p.host.reset()
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ type Pool struct {
 	cached    map[Hash]Block // the oldest block with this content
 	hashed    int            // blocks that carry a hash
 	evictions int64
+	host      *Host // keeps what is evicted; nil when there is none
 }
 
 // block is what the pool knows of one physical block. prev and next link the
@@ -64,6 +65,12 @@ func (p *Pool) Cached() int { return p.hashed }
 // Evictions is how many cached blocks were taken for other content so far.
 func (p *Pool) Evictions() int64 { return p.evictions }
 
+// SetHost gives the pool a tier that keeps the content of the blocks it evicts.
+func (p *Pool) SetHost(h *Host) { p.host = h }
+
+// Host is the tier behind the pool; nil when there is none.
+func (p *Pool) Host() *Host { return p.host }
+
 // Usage is the share of usable blocks that are referenced, 0 to 1: vLLM's
 // kv_cache_usage_perc. Cached-free blocks count as free.
 func (p *Pool) Usage() float64 {
@@ -81,6 +88,9 @@ func (p *Pool) Allocate(table []Block, n int) ([]Block, bool) {
 		b := p.blocks[Null].next
 		p.unlinkFree(b)
 		if p.blocks[b].hashed {
+			if p.host != nil {
+				p.host.Put(p.blocks[b].hash)
+			}
 			p.forget(b)
 			p.evictions++
 		}

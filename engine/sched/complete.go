@@ -15,7 +15,7 @@ import (
 // It panics when b is not the oldest batch in flight, or a result belongs to no
 // entry: both would corrupt every request that follows.
 func (s *Scheduler) Complete(b *Batch, results []Result) []Finished {
-	if s.scheduled == s.completed || b != &s.batches[s.completed%2] {
+	if s.scheduled == s.completed || b != s.batch(s.completed) {
 		panic("sched: Complete of a batch that is not the oldest in flight")
 	}
 	s.completed++
@@ -47,18 +47,21 @@ func (s *Scheduler) Complete(b *Batch, results []Result) []Finished {
 // settle applies one result to a sequence that is still being served. It may
 // have been preempted since: its token counts all the same.
 func (s *Scheduler) settle(r *sequence, e *Entry, res Result) {
-	owed := 0
+	most := 0
 	if e.Sample {
-		owed = 1
+		most = 1 + int(e.Drafts)
 	}
-	if res.Tokens < 0 || res.Tokens > owed {
-		panic(fmt.Sprintf("sched: request %d sampled %d tokens in an entry that allows %d", e.ID, res.Tokens, owed))
+	if res.Tokens < 0 || res.Tokens > most || res.Drafts < 0 {
+		panic(fmt.Sprintf("sched: request %d sampled %d tokens and proposed %d in an entry that allows %d", e.ID, res.Tokens, res.Drafts, most))
 	}
 	r.known += res.Tokens
+	if e.Drafts > 0 {
+		s.verify(r, e, max(0, res.Tokens-1))
+	}
 	reason := res.Finish
 	switch {
 	case reason != Running:
-	case res.Tokens < owed:
+	case e.Sample && res.Tokens == 0:
 		reason = Failed
 	case e.Sample && r.known == r.limit:
 		reason = Length
@@ -67,6 +70,9 @@ func (s *Scheduler) settle(r *sequence, e *Entry, res Result) {
 		// A block whose last token was in flight can be named only now. One
 		// that was preempted has computed nothing, and so offers nothing.
 		s.register(r, r.computed)
+		if e.Sample && r.state == running && r.inFlight == 0 {
+			r.drafts = int32(res.Drafts)
+		}
 		return
 	}
 	s.finished = append(s.finished, Finished{

@@ -27,6 +27,18 @@ type Config struct {
 	// scheduler_reserve_full_isl, on by default there), which stops prefills
 	// from thrashing.
 	ReserveFullPrompt bool
+	// Watermark is the share of the pool that an admission must leave free while
+	// others run, so that they find blocks for a while; 0 to below 1, 0 is none.
+	Watermark float64
+	// Pipeline is the number of stages that a batch runs through. Above 1, so many
+	// batches may be in flight, and nobody is in a batch while a token of theirs is
+	// being sampled in another. 0 and 1 are no pipeline.
+	Pipeline int
+	// Static admits only while nobody runs: whoever waits then makes up a batch,
+	// whose prompts run whole in one step, and which is closed until all of it has
+	// ended. MaxNumBatchedTokens and LongPrefillTokenThreshold do not count. For
+	// comparison: servers did so before continuous batching.
+	Static bool
 }
 
 // Validate reports limits with which no request, or not every request, could
@@ -41,9 +53,13 @@ func (c Config) Validate() error {
 		return fmt.Errorf("max_model_len %d: a prompt and an output need at least 2 tokens", c.MaxModelLen)
 	case c.LongPrefillTokenThreshold < 0:
 		return fmt.Errorf("long_prefill_token_threshold %d is negative", c.LongPrefillTokenThreshold)
+	case !(c.Watermark >= 0 && c.Watermark < 1):
+		return fmt.Errorf("watermark %v: expected a share of the pool, 0 to below 1", c.Watermark)
+	case c.Pipeline < 0:
+		return fmt.Errorf("pipeline of %d stages: expected at least 1, or 0 for none", c.Pipeline)
 	case c.Policy != FCFS && c.Policy != Priority:
 		return fmt.Errorf("unknown scheduling policy %d", c.Policy)
-	case c.DisableChunkedPrefill && c.MaxNumBatchedTokens < c.MaxModelLen:
+	case c.DisableChunkedPrefill && !c.Static && c.MaxNumBatchedTokens < c.MaxModelLen:
 		return fmt.Errorf("max_num_batched_tokens %d is less than max_model_len %d: without chunked prefill long prompts could never run",
 			c.MaxNumBatchedTokens, c.MaxModelLen)
 	}

@@ -22,23 +22,37 @@ type flight struct {
 	entries []Entry
 }
 
+// load is under way: it begins when the batches that were handed out before it
+// have run.
+type load struct {
+	Load
+	after uint64
+}
+
 // driver plays the engine and its executor, and checks the scheduler after every
 // call. The executor remembers which content each slot of each block holds. An
 // entry writes its tokens and then must find, through its block table, the whole
 // sequence as it would be without sharing, preemption or reuse of blocks.
 type driver struct {
 	s         *Scheduler
-	ahead     int        // batches that Schedule runs ahead of Complete: 0 or 1
+	ahead     int        // batches that Schedule runs ahead of Complete: 0, 1 or stages − 1
 	stopAfter map[ID]int // output tokens after which the executor decides to stop
+	// propose is how many drafts a proposer has for the next entry of a request,
+	// accept how many of them are right; nil is none.
+	propose func() int
+	accept  func(drafts int) int
 
 	now      time.Duration
 	inFlight []flight
+	loads    []load
 	prompts  map[ID]int
+	arriving map[ID]int    // tokens that come with a request that was not admitted yet
 	tokens   map[ID]*[]int // what the executor has: prompt and sampled tokens
 	salts    map[ID]int
 	memory   map[kv.Block][]uint64
 	computed map[ID]int // tokens that ran, over all entries
-	saved    map[ID]int // tokens that admissions skipped thanks to the cache
+	saved    map[ID]int // tokens that admissions skipped thanks to the cache, or that came loaded
+	rejected map[ID]int // drafts that were wrong
 	finished map[ID]Finished
 }
 
@@ -48,11 +62,13 @@ func newDriver(cfg Config, blocks, blockSize, ahead int) *driver {
 		ahead:     ahead,
 		stopAfter: map[ID]int{},
 		prompts:   map[ID]int{},
+		arriving:  map[ID]int{},
 		tokens:    map[ID]*[]int{},
 		salts:     map[ID]int{},
 		memory:    map[kv.Block][]uint64{},
 		computed:  map[ID]int{},
 		saved:     map[ID]int{},
+		rejected:  map[ID]int{},
 		finished:  map[ID]Finished{},
 	}
 }
@@ -95,6 +111,7 @@ func (d *driver) try(req Request, prompt []int, salt int) error {
 	}
 	d.tokens[req.ID], d.prompts[req.ID] = &tokens, len(prompt)
 	d.salts[req.ID] = salt
+	d.arriving[req.ID] = req.Loaded
 	return nil
 }
 
@@ -116,6 +133,12 @@ func (d *driver) step(t tester) *Batch {
 	for len(d.inFlight) > d.ahead || b == nil && len(d.inFlight) > 0 {
 		d.complete(t)
 	}
+	for i, l := range d.loads { // a load lasts three steps, and no longer than anything else
+		if b == nil || d.s.scheduled > l.after+2 {
+			d.loaded(t, i)
+			break
+		}
+	}
 	return b
 }
 
@@ -124,9 +147,15 @@ func (d *driver) schedule(t tester) *Batch {
 	t.Helper()
 	d.now += time.Millisecond
 	b := d.s.Schedule(d.now)
+	for _, l := range d.s.Loads() {
+		d.loads = append(d.loads, load{l, d.s.scheduled})
+	}
 	d.check(t)
+	d.checkHeld(t)
 	if b == nil {
-		if n := d.s.Running() + d.s.Waiting(); n > 0 {
+		// Without pipelines, drafts and loads there is always something to run.
+		wait := len(d.inFlight) > 0 && (d.s.cfg.Pipeline > 1 || d.s.pool.Host() != nil || d.verifying())
+		if n := d.s.Running() + d.s.Waiting(); n > 0 && !wait && len(d.loads) == 0 {
 			t.Fatalf("nothing scheduled though %d requests are there", n)
 		}
 		return nil
@@ -144,7 +173,7 @@ func (d *driver) schedule(t tester) *Batch {
 		if got := b.Entries[i].Blocks; cap(got) != len(got) {
 			t.Fatalf("an executor that appends to the table of entry %d writes into the scheduler's", i)
 		}
-		if want := kv.BlocksFor(e.Start+e.Tokens, d.s.pool.BlockSize()); e.Tokens < 1 || len(e.Blocks) != want {
+		if want := kv.BlocksFor(e.Start+e.Tokens, d.s.pool.BlockSize()); e.Tokens < 1 || len(e.Blocks) < want || len(e.Blocks) > want && d.rejected[e.ID] == 0 {
 			t.Fatalf("entry %+v should have %d blocks", *e, want)
 		}
 	}
@@ -209,19 +238,21 @@ func (d *driver) run(t tester, e Entry) Result {
 	t.Helper()
 	size := d.s.pool.BlockSize()
 	tokens := d.tokens[e.ID]
-	end := e.Start + e.Tokens
-	if end > len(*tokens) || e.Sample != (end == len(*tokens)) {
+	drafts := int(e.Drafts)
+	end := e.Start + e.Tokens - drafts
+	if end > len(*tokens) || e.Sample != (end == len(*tokens)) || drafts > 0 && !e.Sample || len(*tokens)+drafts >= d.s.Window() {
 		t.Fatalf("entry %+v of a sequence of %d tokens", e, len(*tokens))
+	}
+	d.place(e)
+	for p := end; p < end+drafts; p++ { // what drafts write is nobody's
+		d.slot(e.Blocks[p/size])[p%size] = ^uint64(0)
 	}
 	d.computed[e.ID] += e.Tokens
 	content := mix(0, d.salts[e.ID])
 	for p, token := range (*tokens)[:end] {
 		content = mix(content, token)
 		block := e.Blocks[p/size]
-		if d.memory[block] == nil {
-			d.memory[block] = make([]uint64, size)
-		}
-		slot := &d.memory[block][p%size]
+		slot := &d.slot(block)[p%size]
 		if p >= e.Start {
 			*slot = content
 		} else if *slot != content {
@@ -231,12 +262,101 @@ func (d *driver) run(t tester, e Entry) Result {
 	if !e.Sample {
 		return Result{ID: e.ID}
 	}
-	res := Result{ID: e.ID, Tokens: 1}
-	*tokens = append(*tokens, -int(e.ID)*1_000_000-len(*tokens))
-	if n := d.stopAfter[e.ID]; n > 0 && len(*tokens)-d.prompts[e.ID] >= n {
-		res.Finish = Stop
+	res := Result{ID: e.ID}
+	accepted := 0
+	if drafts > 0 {
+		accepted = d.accept(drafts)
+		d.rejected[e.ID] += drafts - accepted
+	}
+	for range 1 + accepted {
+		// A draft that is right has written what its token gives.
+		p, token := len(*tokens), -int(e.ID)*1_000_000-len(*tokens)
+		*tokens = append(*tokens, token)
+		content = mix(content, token)
+		if res.Tokens++; res.Tokens <= accepted {
+			d.slot(e.Blocks[p/size])[p%size] = content
+		}
+		if n := d.stopAfter[e.ID]; n > 0 && len(*tokens)-d.prompts[e.ID] >= n {
+			res.Finish = Stop
+			return res
+		}
+	}
+	if d.propose != nil {
+		res.Drafts = d.propose()
 	}
 	return res
+}
+
+func (d *driver) slot(b kv.Block) []uint64 {
+	if d.memory[b] == nil {
+		d.memory[b] = make([]uint64, d.s.pool.BlockSize())
+	}
+	return d.memory[b]
+}
+
+// write puts what tokens Start … of a sequence give into its blocks, as if they
+// had been computed.
+func (d *driver) write(id ID, blocks []kv.Block, start, end int) {
+	content, size := mix(0, d.salts[id]), d.s.pool.BlockSize()
+	for p, token := range (*d.tokens[id])[:end] {
+		content = mix(content, token)
+		if p >= start {
+			d.slot(blocks[p/size])[p%size] = content
+		}
+	}
+}
+
+// place writes what came with a request that was computed elsewhere. What other
+// entries find by then is not touched: the cache has it already.
+func (d *driver) place(e Entry) {
+	if !e.Admitted {
+		return
+	}
+	size := d.s.pool.BlockSize()
+	if n := d.arriving[e.ID]; n > 0 && e.Start == min(n, d.prompts[e.ID]-1) {
+		d.write(e.ID, e.Blocks, e.Cached/size*size, e.Start)
+	}
+	delete(d.arriving, e.ID)
+}
+
+// loaded ends the i-th load.
+func (d *driver) loaded(t tester, i int) {
+	t.Helper()
+	l := d.loads[i]
+	d.loads = slices.Delete(d.loads, i, i+1)
+	for d.s.completed < l.after && len(d.inFlight) > 0 {
+		d.complete(t)
+	}
+	if want := (l.Start + l.Tokens) / d.s.pool.BlockSize(); l.Tokens < 1 || len(l.Blocks) != want {
+		t.Fatalf("load %+v should have %d blocks", l, want)
+	}
+	d.write(l.ID, l.Blocks, l.Start, l.Start+l.Tokens)
+	d.s.Loaded(l.Load)
+	d.check(t)
+}
+
+// verifying tells whether a batch in flight has drafts.
+func (d *driver) verifying() bool {
+	for _, f := range d.inFlight {
+		if slices.ContainsFunc(f.entries, func(e Entry) bool { return e.Drafts > 0 }) {
+			return true
+		}
+	}
+	return false
+}
+
+// checkHeld requires that the reason why nobody else was admitted is true.
+func (d *driver) checkHeld(t tester) {
+	t.Helper()
+	s := d.s
+	held := s.Held()
+	switch {
+	case (held == HeldNothing) != (len(s.waiting) == 0) && held != HeldBlocks,
+		held == HeldSlots && s.Running() < s.cfg.MaxNumSeqs,
+		held == HeldBatch && !s.cfg.Static && s.cfg.Pipeline < 2 && s.waiting[0].inFlight == 0,
+		held == HeldBudget && s.budget > 0 && !s.cfg.DisableChunkedPrefill:
+		t.Fatalf("held by %v with %d running, %d waiting and %d tokens left", held, s.Running(), s.Waiting(), s.budget)
+	}
 }
 
 // drain runs until nothing is left, and fails when that takes more than limit

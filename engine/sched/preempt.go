@@ -30,9 +30,10 @@ func rank(r *sequence) place {
 func (s *Scheduler) preempt(b *Batch, v int) {
 	r := s.running[v]
 	s.running = slices.Delete(s.running, v, v+1)
+	s.registerOwn(r)
 	s.pool.Release(r.table)
 	r.table = r.table[:0]
-	r.registered, r.computed = 0, 0
+	r.registered, r.computed, r.extent, r.drafts = 0, 0, 0, 0
 	r.preemptions++
 	s.stats.Preemptions++
 	b.Preempted = append(b.Preempted, r.req.ID)

@@ -6,7 +6,7 @@ package sched
 // length is a multiple of the block size recomputes its whole last block.
 func (s *Scheduler) match(r *sequence) {
 	s.hits = s.hits[:0]
-	if s.readsCache(r) {
+	if len(r.table) == 0 && s.readsCache(r) { // else it has what it found
 		s.hits = s.pool.Match(s.hits, r.req.Hash, (r.length-1)/s.pool.BlockSize())
 	}
 }
@@ -23,8 +23,14 @@ func (s *Scheduler) writesCache(r *sequence) bool {
 // waits at the head of the queue is looked up in every step, which would count
 // it many times over.
 func (s *Scheduler) countHit(r *sequence, hit int) {
+	if !s.readsCache(r) {
+		return
+	}
+	if s.pool.Host() != nil {
+		s.stats.ExternalQueries += int64(r.length - hit)
+		s.stats.ExternalHits += int64(r.external)
+	}
 	switch {
-	case !s.readsCache(r):
 	case r.preemptions > 0:
 		s.stats.PreemptedPrefixQueries += int64(r.length)
 		s.stats.PreemptedPrefixHits += int64(hit)
@@ -40,14 +46,33 @@ func (s *Scheduler) countHit(r *sequence, hit int) {
 func (s *Scheduler) register(r *sequence, tokens int) {
 	size := s.pool.BlockSize()
 	known := min(tokens, r.known)
+	if r.req.Shared != 0 {
+		known = min(known, max(0, r.req.Shared)*size)
+	}
 	// Most steps of most requests fill no block; a product is cheaper than the
 	// quotient below.
 	if known < (r.registered+1)*size || !s.writesCache(r) {
 		return
 	}
-	full := known / size
+	s.registerUpTo(r, known/size)
+}
+
+// registerOwn offers the blocks of a request that is preempted: it will look for
+// them itself, those that nobody else wants included.
+func (s *Scheduler) registerOwn(r *sequence) {
+	if r.req.Shared != 0 && s.writesCache(r) {
+		s.registerUpTo(r, min(r.computed, r.known)/s.pool.BlockSize())
+	}
+}
+
+// offersNext reports whether others may ask for the next block that r fills.
+func (s *Scheduler) offersNext(r *sequence) bool {
+	return s.writesCache(r) && (r.req.Shared == 0 || r.registered < r.req.Shared)
+}
+
+func (s *Scheduler) registerUpTo(r *sequence, full int) {
 	for i := r.registered; i < full; i++ {
 		s.pool.Register(r.table[i], r.req.Hash(i))
 	}
-	r.registered = full
+	r.registered = max(r.registered, full)
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
+
+	"github.com/llmctl/llmctl/engine/kv"
 )
 
 // draw returns a number from lo to hi; name is for the reader of a failure.
@@ -24,6 +26,7 @@ func fromSeed(seed uint64) draw {
 }
 
 // drawDriver draws a configuration in which blocks, budget and slots are scarce.
+// ahead is 0, 1, or the stages of a pipeline.
 func drawDriver(draw draw, ahead int) *driver {
 	cfg := Config{
 		MaxNumSeqs:                draw("max_num_seqs", 1, 6),
@@ -33,12 +36,22 @@ func drawDriver(draw draw, ahead int) *driver {
 		Policy:                    Policy(draw("policy", 0, 1)),
 		DisablePrefixCache:        draw("no prefix cache", 0, 4) == 0,
 		ReserveFullPrompt:         draw("reserve", 0, 1) == 1,
+		Watermark:                 float64(draw("watermark", 0, 3)) / 10,
+		Static:                    draw("static", 0, 4) == 0,
+	}
+	if ahead > 1 {
+		cfg.Pipeline = ahead
+		ahead--
 	}
 	if draw("no chunks", 0, 3) == 0 {
 		cfg.DisableChunkedPrefill = true
 		cfg.MaxNumBatchedTokens = max(cfg.MaxNumBatchedTokens, cfg.MaxModelLen)
 	}
-	return newDriver(cfg, draw("blocks", 2, 30), draw("block size", 1, 5), ahead)
+	d := newDriver(cfg, draw("blocks", 2, 30), draw("block size", 1, 5), ahead)
+	if n := draw("host", -20, 20); n > 0 {
+		d.s.pool.SetHost(kv.NewHost(n))
+	}
+	return d
 }
 
 // drawPrompt draws a prompt whose beginning is shared within one of three
@@ -58,11 +71,15 @@ func drawPrompt(draw draw, id ID, longest int) []int {
 // randomRun performs random operations, then lets everything finish, and returns
 // a line for each batch.
 func randomRun(t tester, draw draw) []string {
-	d := drawDriver(draw, draw("ahead", 0, 1))
+	d := drawDriver(draw, draw("ahead", 0, 4))
+	if most := draw("drafts", -3, 3); most > 0 {
+		d.propose = func() int { return draw("proposed", 0, most) }
+		d.accept = func(drafts int) int { return draw("accepted", 0, drafts) }
+	}
 	var log []string
 	next, aborted := ID(1), map[ID]bool{}
 	for range draw("operations", 10, 60) {
-		switch draw("operation", 0, 9) {
+		switch draw("operation", 0, 10) {
 		case 0, 1, 2:
 			randomAdd(t, d, draw, next)
 			next++
@@ -78,6 +95,10 @@ func randomRun(t tester, draw draw) []string {
 			used := d.s.pool.Usable() - d.s.pool.Free()
 			if err := d.s.ResetPrefixCache(); (err == nil) != (used == 0) {
 				t.Fatalf("ResetPrefixCache with %d blocks in use: %v", used, err)
+			}
+		case 5:
+			if len(d.loads) > 0 {
+				d.loaded(t, draw("load", 0, len(d.loads)-1))
 			}
 		default:
 			if len(d.inFlight) <= d.ahead {
@@ -107,6 +128,9 @@ func randomAdd(t tester, d *driver, draw draw, id ID) {
 		Arrival:       d.now,
 		SkipCacheRead: draw("skip", 0, 9) == 0,
 	}
+	if draw("loaded", 0, 4) == 0 {
+		req.Loaded = draw("tokens", 1, len(prompt))
+	}
 	d.stopAfter[id] = max(0, draw("stop after", -10, 10))
 	err := d.try(req, prompt, draw("salt", 0, 1))
 	var tooLong *TooLongError
@@ -130,8 +154,8 @@ func checkFinished(t tester, d *driver, id ID) {
 	// The last token is sampled, but never computed; one that stopped with its
 	// next step already in flight has run one token too many.
 	want := d.prompts[id] + f.Output - 1
-	extra := d.computed[id] + d.saved[id] - want
-	late := f.Reason == Stop && d.ahead == 1 && extra == 1
+	extra := d.computed[id] + d.saved[id] - d.rejected[id] - want
+	late := f.Reason == Stop && extra > 0 && (d.ahead == 1 && extra == 1 || d.propose != nil)
 	if f.Preemptions == 0 && extra != 0 && !late || extra < 0 {
 		t.Fatalf("%+v: computed %d and saved %d tokens, want %d", f, d.computed[id], d.saved[id], want)
 	}
@@ -171,6 +195,7 @@ func TestOneStepAheadComposesTheSameBatches(t *testing.T) {
 		for ahead := range 2 {
 			draw := fromSeed(seed)
 			d := drawDriver(draw, ahead)
+			d.s.pool.SetHost(nil) // whose loads take time
 			steps := draw("steps", 1, 30)
 			for id := ID(1); d.s.Len() > 0 || steps > 0; steps-- {
 				for range draw("adds", 0, 2) {

@@ -1,24 +1,28 @@
 package sched
 
 import (
+	"fmt"
 	"slices"
 	"time"
 )
 
 // Schedule composes the next batch: first everybody who is running, in order of
 // admission, then waiting requests, unless somebody had to be preempted. It
-// returns nil when there is nothing to run; that is never the case while
-// Running or Waiting is above 0. now is recorded in the batch.
+// returns nil when there is nothing to run; while Running or Waiting is above 0,
+// that is only the case until a batch or a load in flight is over. now is
+// recorded in the batch.
 //
-// At most one batch may be in flight when it is called; it panics otherwise.
+// At most one batch may be in flight when it is called, or one less than the
+// pipeline has stages; it panics otherwise.
 func (s *Scheduler) Schedule(now time.Duration) *Batch {
-	if s.scheduled-s.completed > 1 {
-		panic("sched: Schedule with two batches in flight")
+	if s.scheduled-s.completed >= uint64(len(s.batches)) {
+		panic(fmt.Sprintf("sched: Schedule with %d batches in flight", len(s.batches)))
+	}
+	if s.cohort.on {
+		s.dissolve()
 	}
 	s.drain()
-	b := &s.batches[s.scheduled%2]
-	*b = Batch{Step: s.scheduled, At: now, Entries: b.Entries[:0], Preempted: b.Preempted[:0], seqs: b.seqs[:0]}
-	s.budget = s.cfg.MaxNumBatchedTokens
+	b := s.nextBatch(now)
 
 	// Under Priority the first in the list can be the worst of all and so
 	// preempt itself. The step would then be empty, though others can run.
@@ -29,13 +33,23 @@ func (s *Scheduler) Schedule(now time.Duration) *Batch {
 	for i, r := range b.seqs {
 		s.register(r, b.Entries[i].Start+b.Entries[i].Tokens)
 	}
-	if len(b.Preempted) == 0 {
-		s.admitWaiting(b)
+	s.held = HeldBlocks
+	if len(b.Preempted) == 0 || len(b.Entries) == 0 {
+		s.held = s.admitWaiting(b)
 	}
 	if len(b.Entries) == 0 {
 		return nil
 	}
 	s.advance(b)
+	return b
+}
+
+// nextBatch is the batch to compose, empty, with all of the budget.
+func (s *Scheduler) nextBatch(now time.Duration) *Batch {
+	s.budget, s.part = s.cfg.MaxNumBatchedTokens, s.share()
+	s.loads = s.loads[:0]
+	b := s.batch(s.scheduled)
+	*b = Batch{Step: s.scheduled, At: now, Entries: b.Entries[:0], Preempted: b.Preempted[:0], seqs: b.seqs[:0]}
 	return b
 }
 
@@ -47,7 +61,7 @@ func (s *Scheduler) drain() {
 		return
 	}
 	drained := false
-	for _, r := range s.batches[(s.scheduled-1)%2].seqs {
+	for _, r := range s.batch(s.scheduled - 1).seqs {
 		if r.state == running && r.length == r.limit {
 			s.pool.Release(r.table)
 			r.table = r.table[:0]
@@ -62,20 +76,20 @@ func (s *Scheduler) drain() {
 
 // scheduleRunning gives every running request its next tokens, preempting the
 // least deserving when blocks run out, and reports whether it preempted any.
-// Until it returns, Entries[i] belongs to running[i].
 func (s *Scheduler) scheduleRunning(b *Batch) (preempted bool) {
-	for i := 0; i < len(s.running) && s.budget > 0; i++ {
+	for i := 0; i < len(s.running) && s.budget > 0 && len(b.Entries) < s.part; i++ {
 		r := s.running[i]
-		n := min(s.chunk(r.length-r.computed), s.budget)
+		if s.pending(r) {
+			continue
+		}
+		n := min(s.chunk(r.length+r.proposed()-r.computed), s.budget)
 		for !s.grow(r, r.computed+n) {
+			if s.reclaim(nil) {
+				continue
+			}
 			preempted = true
 			v := s.victim()
-			if v < i {
-				s.budget += b.Entries[v].Tokens
-				b.Tokens -= b.Entries[v].Tokens
-				b.Entries = slices.Delete(b.Entries, v, v+1)
-				b.seqs = slices.Delete(b.seqs, v, v+1)
-			}
+			s.withdraw(b, s.running[v])
 			s.preempt(b, v)
 			if v == i {
 				return preempted
@@ -89,64 +103,31 @@ func (s *Scheduler) scheduleRunning(b *Batch) (preempted bool) {
 	return preempted
 }
 
-// admitWaiting starts waiting requests in the order of the queue until the
-// budget is spent, too many run, or the first in the queue finds no blocks:
-// nobody overtakes it.
-func (s *Scheduler) admitWaiting(b *Batch) {
-	for len(s.waiting) > 0 && len(s.running) < s.cfg.MaxNumSeqs && s.budget > 0 {
-		r := s.waiting[0]
-		s.match(r)
-		hit := len(s.hits) * s.pool.BlockSize()
-		n := s.chunk(r.length - hit)
-		if s.cfg.DisableChunkedPrefill && n > s.budget {
-			return
-		}
-		n = min(n, s.budget)
-		reserve := hit + n
-		if s.cfg.ReserveFullPrompt {
-			reserve = r.length
-		}
-		if s.blocksFor(reserve)-len(s.hits)+s.pool.Idle(s.hits) > s.pool.Free() {
-			return
-		}
-		s.admit(b, r, hit, n)
+// withdraw takes the entry of a request out again that is about to lose its
+// blocks, if it has one: under Priority, it may come before those who need them.
+func (s *Scheduler) withdraw(b *Batch, r *sequence) {
+	i := slices.Index(b.seqs, r)
+	if i < 0 {
+		return
 	}
-}
-
-// admit moves the first waiting request to the running list, with the blocks
-// that match found.
-func (s *Scheduler) admit(b *Batch, r *sequence, hit, n int) {
-	s.waiting.remove(r)
-	s.countHit(r, hit)
-	s.reserveTable(r)
-	s.pool.Share(s.hits)
-	r.table = append(r.table, s.hits...)
-	r.registered = len(s.hits)
-	r.computed = hit
-	if r.cached < 0 {
-		r.cached = hit
-	}
-	if !s.grow(r, hit+n) {
-		panic("sched: admitting a request without blocks") // admitWaiting has counted them
-	}
-	r.state = running
-	r.admitted = b.At
-	s.running = append(s.running, r)
-	s.schedule(b, r, n)
-	b.Entries[len(b.Entries)-1].Admitted = true
-	s.register(r, hit+n)
+	s.budget += b.Entries[i].Tokens
+	b.Tokens -= b.Entries[i].Tokens
+	b.Entries = slices.Delete(b.Entries, i, i+1)
+	b.seqs = slices.Delete(b.seqs, i, i+1)
 }
 
 // schedule adds an entry of n tokens for r, whose table already covers them.
 func (s *Scheduler) schedule(b *Batch, r *sequence, n int) {
 	end := r.computed + n
+	r.drafts = 0 // taken, or cut
 	b.Entries = append(b.Entries, Entry{
 		ID:     r.req.ID,
 		Start:  r.computed,
 		Tokens: n,
 		Blocks: r.table[:len(r.table):len(r.table)],
 		Cached: r.cached,
-		Sample: end == r.length,
+		Drafts: int32(max(0, end-r.length)),
+		Sample: end >= r.length,
 	})
 	b.seqs = append(b.seqs, r)
 	b.Tokens += n
@@ -161,6 +142,7 @@ func (s *Scheduler) advance(b *Batch) {
 		if e.Sample {
 			r.length++
 		}
+		r.verifying = e.Drafts
 		r.inFlight++
 	}
 	s.scheduled++
@@ -177,10 +159,12 @@ func (s *Scheduler) chunk(tokens int) int {
 // grow extends the table of r to cover the given number of tokens, or changes
 // nothing and reports false.
 func (s *Scheduler) grow(r *sequence, tokens int) bool {
-	if tokens <= len(r.table)*s.pool.BlockSize() {
-		return true
+	if tokens > len(r.table)*s.pool.BlockSize() {
+		var ok bool
+		if r.table, ok = s.pool.Allocate(r.table, s.blocksFor(tokens)-len(r.table)); !ok {
+			return false
+		}
 	}
-	var ok bool
-	r.table, ok = s.pool.Allocate(r.table, s.blocksFor(tokens)-len(r.table))
-	return ok
+	r.extent = max(r.extent, tokens)
+	return true
 }

@@ -3,6 +3,7 @@ package sched
 import (
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 
 	"github.com/llmctl/llmctl/engine/kv"
@@ -14,21 +15,39 @@ type Scheduler struct {
 	pool   *kv.Pool
 	window int // prompt plus output, tokens
 
-	running []*sequence // in order of admission
-	waiting queue
-	byID    map[ID]*sequence
-	added   int64 // tickets given out at the back of the queue, from 1 up
-	front   int64 // tickets given out at the front, from −1 down
+	watermark int // blocks
 
-	batches              [2]Batch // used in turn
-	scheduled, completed uint64   // batches handed out and taken back
-	budget               int      // tokens left in the step being composed
+	running  []*sequence // in order of admission
+	waiting  queue
+	byID     map[ID]*sequence
+	added    int64 // tickets given out at the back of the queue, from 1 up
+	front    int64 // tickets given out at the front, from −1 down
+	admitted int64 // ordinals given out
+
+	batches              []Batch // used in turn
+	scheduled, completed uint64  // batches handed out and taken back
+	budget               int     // tokens left in the step being composed
+	part                 int     // entries that it may have
+	held                 Hold    // why the last step admitted no more
+
+	loads   []Load      // that the last step began
+	loading []*sequence // whose blocks are being filled
+	ready   int         // waiting requests that have loaded theirs
 
 	stats       Stats // counters only; gauges are computed on demand
 	hits        []kv.Block
 	finished    []Finished
+	pinned      []*Pinned
 	spare       []*sequence
 	spareTables [][]kv.Block
+
+	// Of rounds (Begin and End).
+	cohort  cohort
+	round   Round
+	others  []*sequence // that run and are not in the cohort, in order of admission
+	chunks  []int       // tokens of each of them in the round being composed
+	leaving []*sequence
+	results []Result
 }
 
 // New returns a scheduler that owns the given pool. It panics on a
@@ -37,11 +56,17 @@ func New(cfg Config, pool *kv.Pool) *Scheduler {
 	if err := cfg.Validate(); err != nil {
 		panic("sched: " + err.Error())
 	}
+	if cfg.Static {
+		cfg.MaxNumBatchedTokens, cfg.LongPrefillTokenThreshold = math.MaxInt, 0
+	}
 	return &Scheduler{
-		cfg:    cfg,
-		pool:   pool,
-		window: min(cfg.MaxModelLen, pool.Usable()*pool.BlockSize()),
-		byID:   make(map[ID]*sequence),
+		cfg:     cfg,
+		pool:    pool,
+		window:  min(cfg.MaxModelLen, pool.Usable()*pool.BlockSize()),
+		byID:    make(map[ID]*sequence),
+		batches: make([]Batch, max(2, cfg.Pipeline)),
+
+		watermark: int(cfg.Watermark * float64(pool.Usable())),
 	}
 }
 
@@ -92,14 +117,23 @@ func (s *Scheduler) Abort(id ID) bool {
 		return false
 	}
 	if r.state == running {
-		i := slices.Index(s.running, r)
-		s.running = slices.Delete(s.running, i, i+1)
+		if r.steady {
+			s.cohort.leave(r)
+		}
+		s.dropRunning(r)
 	}
 	s.end(r)
-	if r.inFlight == 0 { // else the last Complete that mentions it recycles it
+	if r.inFlight == 0 { // else the last Complete or Loaded that mentions it recycles it
 		s.recycle(r)
 	}
 	return true
+}
+
+// dropRunning takes a sequence out of the running list, which is in order of
+// admission.
+func (s *Scheduler) dropRunning(r *sequence) {
+	i, _ := byOrdinal(s.running, r)
+	s.running = slices.Delete(s.running, i, i+1)
 }
 
 // end takes a sequence out of the queue or frees its blocks, and forgets its
@@ -109,10 +143,15 @@ func (s *Scheduler) end(r *sequence) {
 	switch r.state {
 	case waiting:
 		s.waiting.remove(r)
+		if len(r.table) > 0 {
+			s.drop(r)
+		}
 	case running:
 		s.pool.Release(r.table)
 	}
-	r.table = r.table[:0]
+	if r.state != loading { // whose blocks are being written: Loaded frees them
+		r.table = r.table[:0]
+	}
 	r.state = ended
 	delete(s.byID, r.req.ID)
 }
@@ -121,11 +160,20 @@ func (s *Scheduler) end(r *sequence) {
 // last token in flight.
 func (s *Scheduler) Len() int { return len(s.byID) }
 
-// Running is the number of requests that hold blocks.
+// Running is the number of requests that run.
 func (s *Scheduler) Running() int { return len(s.running) }
 
-// Waiting is the number of requests that hold no blocks and wait for some.
-func (s *Scheduler) Waiting() int { return s.waiting.Len() }
+// Waiting is the number of requests that wait to run, those that load from the
+// host included.
+func (s *Scheduler) Waiting() int {
+	n := s.waiting.Len()
+	for _, r := range s.loading {
+		if r.state == loading {
+			n++
+		}
+	}
+	return n
+}
 
 // Stats returns the current gauges and the counters since New.
 func (s *Scheduler) Stats() Stats {
@@ -143,7 +191,7 @@ func (s *Scheduler) blocksFor(tokens int) int {
 	return kv.BlocksFor(tokens, s.pool.BlockSize())
 }
 
-// tables yields the block table of every running request.
+// tables yields the block table of everybody who holds blocks.
 func (s *Scheduler) tables() iter.Seq[[]kv.Block] {
 	return func(yield func([]kv.Block) bool) {
 		for _, r := range s.running {
@@ -151,5 +199,24 @@ func (s *Scheduler) tables() iter.Seq[[]kv.Block] {
 				return
 			}
 		}
+		for _, r := range s.loading {
+			if !yield(r.table) {
+				return
+			}
+		}
+		for _, r := range s.waiting {
+			if !yield(r.table) {
+				return
+			}
+		}
+		for _, p := range s.pinned {
+			if !yield(p.table) {
+				return
+			}
+		}
 	}
 }
+
+// batch is the one with the given number, in the place that it shares with the
+// ones before and after it.
+func (s *Scheduler) batch(number uint64) *Batch { return &s.batches[number%uint64(len(s.batches))] }

@@ -10,7 +10,8 @@ import (
 type state uint8
 
 const (
-	waiting  state = iota // in the queue, without blocks
+	waiting  state = iota // in the queue; without blocks, unless it has loaded some
+	loading               // out of the queue; its blocks are filled from the host
 	running               // in the running list, with blocks
 	draining              // its last token is in flight; blocks already released
 	ended                 // gone; kept only while a batch in flight mentions it
@@ -20,26 +21,35 @@ const (
 //
 // There is no prefill or decode phase: every step moves computed towards length.
 // length runs ahead of known by the tokens that batches in flight will sample.
+//
+// What every step touches comes first.
 type sequence struct {
-	req   Request
-	state state
-
 	computed int // tokens whose K and V are written, once the batches in flight have run
 	length   int // prompt and output tokens, those being sampled in flight included
 	known    int // prompt and output tokens that the caller has seen
+	extent   int // tokens that the table covers: as far as entries have reached since admission
 	limit    int // length at which the request ends
 
-	table      []kv.Block
-	registered int // blocks at the head of table that are in the prefix cache
+	drafts    int32 // tokens proposed for its next entry
+	verifying int32 // drafts in flight: until they are verified, its length is not known
+	inFlight  int32 // batches and loads handed out and not completed that mention it
+	state     state
 
-	cached      int // prompt tokens hit at the first admission; −1 before it
+	registered int // blocks at the head of table that are in the prefix cache
+	table      []kv.Block
+	cached     int // prompt tokens hit at the first admission; −1 before it
+	req        Request
+
 	preemptions int
 	admitted    time.Duration
-	inFlight    int // batches handed out and not completed that mention it
+	external    int // tokens that came from the host for the admission to come
 
 	arrived int64 // order of Add
+	ordinal int64 // order of admission
 	place   place // in the waiting queue
 	heapAt  int   // index in the waiting queue
+
+	membership
 }
 
 // newSequence takes a sequence from the spares, or makes one.
@@ -54,7 +64,7 @@ func (s *Scheduler) newSequence() *sequence {
 }
 
 // recycle keeps an ended sequence for a later request. It may run only when no
-// batch in flight mentions the sequence, because the executor may still be
+// batch or load in flight mentions the sequence, because the executor may still be
 // reading its block table.
 func (s *Scheduler) recycle(r *sequence) {
 	if cap(r.table) > 0 {

@@ -56,6 +56,8 @@ var numberNames = map[string][]string{
 		"llamacpp:spec_decode_num_accepted_tokens"},
 	"drafts": {
 		"vllm:spec_decode_num_drafts", "llamacpp:spec_decode_num_drafts"},
+	"steps":       {"vllm:iteration_tokens"}, // a histogram: of it the number of values
+	"step_tokens": {"vllm:iteration_tokens"},
 	"acceptance_rate": {
 		"sglang:spec_accept_rate", "vllm:spec_decode_draft_acceptance_rate"},
 	"acceptance_length": {

@@ -65,6 +65,10 @@ func (p *page) sample() record.ServerSample {
 	for _, n := range record.Numbers {
 		*n.Of(&s) = p.number(numberNames[n.Key], n.Share)
 	}
+	s.Steps = math.NaN()
+	if h := p.histogram(numberNames["steps"]); h != nil {
+		s.Steps = h.Count()
+	}
 	if math.IsNaN(s.KVUsage) {
 		s.KVUsage = p.kvRatio()
 	}

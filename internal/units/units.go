@@ -54,6 +54,21 @@ func ParseBytes(s string) (int64, error) {
 	return int64(v), nil
 }
 
+// ParseBandwidth reads bytes per second: "50GB/s", or "400Gbit/s" as networks are
+// sold. The "/s" may be left out.
+func ParseBandwidth(s string) (float64, error) {
+	t := strings.TrimSuffix(strings.TrimSpace(s), "/s")
+	v, err := parseScaled(t, map[string]float64{
+		"": 1, "B": 1, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
+		"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40,
+		"Mbit": 1e6 / 8, "Gbit": 1e9 / 8, "Tbit": 1e12 / 8,
+	})
+	if err != nil || v < 0 {
+		return 0, fmt.Errorf("parsing bandwidth %q, expected one like 50GB/s or 400Gbit/s", s)
+	}
+	return v, nil
+}
+
 // ParseDuration reads a duration: "500ms", "2s", "10m". A bare number is
 // refused, since its unit would have to be guessed.
 func ParseDuration(s string) (time.Duration, error) {

@@ -107,6 +107,9 @@ func (s *Stream) turns(i int64) []Turn {
 // so.
 func (s *Stream) identify(session *Session) {
 	seed, i := s.options.Seed, session.Index
+	if session.Tenant == "" {
+		session.Tenant = s.workload.Tenant
+	}
 	if n := s.workload.Tenants; n > 0 && session.Tenant == "" {
 		r := newRandom(seed, forTenant, i)
 		session.Tenant = "tenant-" + strconv.Itoa(int(r.uniform()*float64(n))+1)

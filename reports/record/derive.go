@@ -28,13 +28,16 @@ func (r *Record) Lag() (time.Duration, bool) { return r.Sent.Sub(r.Scheduled) }
 // FirstTokens is the number of tokens in the first event with output; known is
 // false when the server did not say, and then it is taken to be 1.
 func (r *Record) FirstTokens() (k int, known bool) {
-	if m, measured := r.Chunks.(*MeasuredChunks); measured {
-		// What a load test records is asked for several times per request;
-		// this way costs nothing.
-		if len(m.Tokens) > 0 && m.Tokens[0] >= 0 {
-			return int(m.Tokens[0]), true
+	// What a load test or a simulation records is asked for several times per
+	// request; this way costs nothing.
+	switch c := r.Chunks.(type) {
+	case *MeasuredChunks:
+		if len(c.Tokens) > 0 && c.Tokens[0] >= 0 {
+			return int(c.Tokens[0]), true
 		}
 		return 1, false
+	case *StepChunks:
+		return 1, len(c.Spans) > 0
 	}
 	if r.Chunks != nil {
 		for _, tokens := range r.Chunks.All() {

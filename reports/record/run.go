@@ -9,7 +9,7 @@ import (
 // whom, when, and what was seen on both sides. With the records it determines
 // every number of a report.
 type Run struct {
-	Kind         string          // what produced the records: "bench"
+	Kind         string          // what produced the records: "bench", "simulate"
 	ID           string          // unique name of the run
 	Scenario     json.RawMessage // the resolved scenario, as JSON
 	Target       Target
@@ -21,6 +21,7 @@ type Run struct {
 	Client       Client
 	Server       []ServerSample // in order of time within a page; empty when the target has none
 	GPUs         []GPUSeries    // of this machine, when they were asked
+	Spent        []Spent        // one per simulated replica; empty where nothing was simulated
 	Interrupted  bool           // ended by the user
 	Warnings     []Warning      // found by whoever made the run; the summary adds its own
 	ClosedLoop   bool
@@ -74,6 +75,26 @@ type Target struct {
 	Model     string   `json:"model,omitempty"`     // on the wire
 	Bundled   bool     `json:"bundled,omitempty"`   // the reference stack that ships with llmctl
 	Device    string   `json:"device,omitempty"`    // device of the bundled engine
+	Cluster   []Pool   `json:"cluster,omitempty"`   // what was simulated
+}
+
+// Pool is a number of equal replicas of a simulated cluster.
+type Pool struct {
+	Name         string     `json:"name,omitempty"`
+	Role         string     `json:"role,omitempty"` // prefill, decode; empty is both
+	Replicas     int        `json:"replicas"`       // at the start
+	Accelerators int        `json:"accelerators"`   // of one replica
+	Accelerator  string     `json:"accelerator"`
+	Engine       string     `json:"engine,omitempty"`
+	Steps        *StepTimes `json:"steps,omitempty"`
+}
+
+// StepTimes is what the times of a replica's steps rest on.
+type StepTimes struct {
+	Source string `json:"source"`
+	// Error is the median distance from measured times per token that took no part
+	// in the fit; 0 is unknown.
+	Error float64 `json:"error,omitempty"`
 }
 
 // Environment is where the client ran.

@@ -27,6 +27,7 @@ type runJSON struct {
 	Client       clientJSON      `json:"client"`
 	Server       []ServerSample  `json:"server,omitempty"`
 	GPUs         []gpuJSON       `json:"gpu,omitempty"`
+	Spent        []spentJSON     `json:"spent,omitempty"`
 	Interrupted  bool            `json:"interrupted,omitempty"`
 	Warnings     []Warning       `json:"warnings,omitempty"`
 	ClosedLoop   bool            `json:"closed_loop,omitempty"`
@@ -84,7 +85,7 @@ func (r Run) MarshalJSON() ([]byte, error) {
 	for _, s := range r.SLO {
 		out.SLO = append(out.SLO, sloJSON{s.Class, seconds(s.TTFT), seconds(s.TPOT), seconds(s.E2E), seconds(s.TTFO), s.Attainment})
 	}
-	out.Server, out.GPUs = r.Server, gpusToJSON(r.GPUs)
+	out.Server, out.GPUs, out.Spent = r.Server, gpusToJSON(r.GPUs), spentToJSON(r.Spent)
 	return json.Marshal(out)
 }
 
@@ -129,7 +130,7 @@ func (r *Run) UnmarshalJSON(text []byte) error {
 	for _, s := range in.SLO {
 		r.SLO = append(r.SLO, SLO{s.Class, time.Duration(s.TTFT), time.Duration(s.TPOT), time.Duration(s.E2E), time.Duration(s.TTFO), s.Attainment})
 	}
-	r.Server, r.GPUs = in.Server, gpusFromJSON(in.GPUs)
+	r.Server, r.GPUs, r.Spent = in.Server, gpusFromJSON(in.GPUs), spentFromJSON(in.Spent)
 	return nil
 }
 

@@ -28,6 +28,8 @@ type ServerSample struct {
 	Drafts           float64 // counter: times that it proposed some
 	AcceptanceRate   float64 // gauge: accepted ÷ proposed tokens, 0..1, as the server says
 	AcceptanceLength float64 // gauge: tokens of one step with speculation, 1 without success
+	Steps            float64 // counter: steps of the engine that have ended
+	StepTokens       float64 // counter: tokens that they computed, of prompts too
 
 	// Finished counts requests that ended, by the server's own reason.
 	Finished map[string]float64
@@ -78,6 +80,8 @@ var Numbers = []Number{
 	{"drafts", true, false, func(s *ServerSample) *float64 { return &s.Drafts }},
 	{"acceptance_rate", false, true, func(s *ServerSample) *float64 { return &s.AcceptanceRate }},
 	{"acceptance_length", false, true, func(s *ServerSample) *float64 { return &s.AcceptanceLength }},
+	{"steps", true, false, func(s *ServerSample) *float64 { return &s.Steps }},
+	{"step_tokens", true, false, func(s *ServerSample) *float64 { return &s.StepTokens }},
 }
 
 // A Timing is one of the histograms of a ServerSample.

@@ -1,6 +1,6 @@
 package stats
 
-import "math"
+import "github.com/llmctl/llmctl/internal/portable"
 
 // Bins is a coarse histogram for the eye: equal steps from Min to Max, in the
 // logarithm of the value when Log is set.
@@ -26,8 +26,8 @@ func (s *Sample) Bins(count int) *Bins {
 		}
 		return b
 	}
-	for _, v := range s.raw {
-		b.Counts[b.index(v)]++
+	for v, n := range s.runs() {
+		b.Counts[b.index(v)] += n
 	}
 	return b
 }
@@ -36,7 +36,7 @@ func (s *Sample) Bins(count int) *Bins {
 func (b *Bins) index(v float64) int {
 	low, high, at := b.Min, b.Max, v
 	if b.Log {
-		low, high, at = math.Log(low), math.Log(high), math.Log(at)
+		low, high, at = portable.Log(low), portable.Log(high), portable.Log(at)
 	}
 	if high <= low {
 		return 0

@@ -29,7 +29,7 @@ func interpolate(n int, p float64, order func(int) float64) float64 {
 	high := order(below + 1)
 	// This form never leaves [low, high], unlike low·(1−f) + high·f, and gives
 	// exactly low when both are equal.
-	return min(low+fraction*(high-low), high)
+	return min(low+float64(fraction*(high-low)), high)
 }
 
 // Thin reports whether n samples are too few to speak of the p-th percentile:

@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"iter"
 	"math"
 	"slices"
 )
@@ -11,17 +12,30 @@ const MaxRaw = 10_000_000
 
 // Sample collects the values of one metric. Up to its limit it keeps them all,
 // and everything computed from them is exact and independent of the order in
-// which they came; above it a Histogram takes over, and Approximate says so.
+// which they came, and of whether equal ones came one by one or together; above
+// it a Histogram takes over, and Approximate says so.
 // The zero Sample is empty and keeps MaxRaw values.
 type Sample struct {
-	// Limit is the number of raw values kept; 0 means MaxRaw.
+	// Limit is the number of values kept; 0 means MaxRaw. Values that were added
+	// together by one AddN are kept as one.
 	Limit int
 	n     int
-	// Values come into blocks, which are never copied while they grow; sort
-	// moves them into one slice.
-	blocks [][]float64
-	raw    []float64 // sorted; valid when blocks is empty
+	kept  int
+	// Values come into blocks, which are never copied while they grow; those that
+	// were added several at a time come into counted.
+	blocks  [][]float64
+	counted []weighted
+	// What sort has put in order: upTo[i] is the number of values up to sorted[i],
+	// itself included. Without upTo each counts once.
+	sorted []float64
+	upTo   []int
 	spill  *Histogram
+}
+
+// weighted is a value that was seen n times.
+type weighted struct {
+	value float64
+	n     int
 }
 
 // blockSize is the number of values in a full block (128 KiB).
@@ -39,17 +53,20 @@ func (s *Sample) AddN(v float64, n int) {
 	if limit == 0 {
 		limit = MaxRaw
 	}
-	if s.spill == nil && s.n+n > limit {
+	if s.spill == nil && s.kept == limit {
 		s.spillOver()
 	}
 	s.n += n
-	if s.spill != nil {
+	switch {
+	case s.spill != nil:
 		s.spill.AddN(v, n)
 		return
-	}
-	for range n {
+	case n == 1:
 		s.push(v)
+	default:
+		s.counted = append(s.counted, weighted{v, n})
 	}
+	s.kept++
 }
 
 // push appends one value to the last block.
@@ -66,29 +83,112 @@ func (s *Sample) push(v float64) {
 	s.blocks[last] = append(s.blocks[last], v)
 }
 
-// spillOver moves the raw values into a histogram.
+// spillOver moves the values into a histogram.
 func (s *Sample) spillOver() {
-	s.spill = new(Histogram)
-	for _, block := range append(s.blocks, s.raw) {
-		for _, v := range block {
-			s.spill.Add(v)
-		}
+	h := new(Histogram)
+	for v, n := range s.runs() {
+		h.AddN(v, n)
 	}
-	s.blocks, s.raw = nil, nil
+	s.spill = h
+	s.blocks, s.counted, s.sorted, s.upTo = nil, nil, nil, nil
 }
 
-// sort makes raw hold all values, in order.
+// sort puts all values in order.
 func (s *Sample) sort() {
-	if len(s.blocks) == 0 {
+	if len(s.blocks) == 0 && len(s.counted) == 0 {
 		return
 	}
-	all := append(make([]float64, 0, s.n), s.raw...)
-	for i, block := range s.blocks {
-		all = append(all, block...)
-		s.blocks[i] = nil
+	var single []float64
+	if s.upTo == nil {
+		single = s.sorted
+	} else {
+		for i, v := range s.sorted {
+			before := 0
+			if i > 0 {
+				before = s.upTo[i-1]
+			}
+			s.counted = append(s.counted, weighted{v, s.upTo[i] - before})
+		}
 	}
-	slices.Sort(all)
-	s.raw, s.blocks = all, nil
+	if len(s.blocks) > 0 {
+		n := len(single)
+		for _, block := range s.blocks {
+			n += len(block)
+		}
+		all := append(make([]float64, 0, n), single...)
+		for i, block := range s.blocks {
+			all = append(all, block...)
+			s.blocks[i] = nil
+		}
+		slices.Sort(all)
+		single, s.blocks = all, nil
+	}
+	s.sorted, s.upTo = single, nil
+	if len(s.counted) > 0 {
+		s.merge(single)
+	}
+}
+
+// merge puts the values that were added one by one, which are in order, and those
+// that were added together into one order, equal ones as one.
+func (s *Sample) merge(single []float64) {
+	slices.SortFunc(s.counted, func(a, b weighted) int {
+		switch {
+		case a.value < b.value:
+			return -1
+		case a.value > b.value:
+			return 1
+		}
+		return 0
+	})
+	s.sorted, s.upTo = make([]float64, 0, len(s.counted)), make([]int, 0, len(s.counted))
+	total := 0
+	take := func(v float64, n int) {
+		total += n
+		if last := len(s.sorted) - 1; last >= 0 && s.sorted[last] == v {
+			s.upTo[last] = total
+			return
+		}
+		s.sorted, s.upTo = append(s.sorted, v), append(s.upTo, total)
+	}
+	for _, c := range s.counted {
+		for len(single) > 0 && single[0] < c.value {
+			take(single[0], 1)
+			single = single[1:]
+		}
+		take(c.value, c.n)
+	}
+	for _, v := range single {
+		take(v, 1)
+	}
+	s.counted, s.kept = nil, len(s.sorted)
+}
+
+// runs yields each value and how often it was seen, in ascending order. The sample
+// must not have spilled over.
+func (s *Sample) runs() iter.Seq2[float64, int] {
+	s.sort()
+	return func(yield func(float64, int) bool) {
+		for i := 0; i < len(s.sorted); {
+			v, n := s.sorted[i], 0
+			if s.upTo != nil {
+				n = s.upTo[i]
+				if i > 0 {
+					n -= s.upTo[i-1]
+				}
+				i++
+			} else {
+				from := i
+				for i < len(s.sorted) && s.sorted[i] == v {
+					i++
+				}
+				n = i - from
+			}
+			if !yield(v, n) {
+				return
+			}
+		}
+	}
 }
 
 // N is the number of values.
@@ -103,7 +203,16 @@ func (s *Sample) Percentile(p float64) float64 {
 		return s.spill.Percentile(p)
 	}
 	s.sort()
-	return Percentile(s.raw, p)
+	return interpolate(s.n, p, s.order)
+}
+
+// order is the i-th smallest value, from 0, of those that are in order.
+func (s *Sample) order(i int) float64 {
+	if s.upTo == nil {
+		return s.sorted[i]
+	}
+	at, _ := slices.BinarySearch(s.upTo, i+1)
+	return s.sorted[at]
 }
 
 // Mean is the arithmetic mean; NaN without values.
@@ -115,11 +224,11 @@ func (s *Sample) moments() moments {
 	}
 	s.sort() // so that the sums do not depend on the order of arrival
 	var m moments
-	if n := len(s.raw); n > 0 {
-		m.shift = s.raw[n/2]
+	if s.n > 0 {
+		m.shift = s.order(s.n / 2)
 	}
-	for _, v := range s.raw {
-		m.add(v, 1)
+	for v, n := range s.runs() {
+		m.add(v, n)
 	}
 	return m
 }
@@ -136,11 +245,14 @@ type moments struct {
 	squares float64 // of (v − shift)²
 }
 
+// add rounds every product, so that no compiler joins it with the sum: the result
+// is the same on every machine.
 func (m *moments) add(v float64, n int) {
 	weight, distance := float64(n), v-m.shift
 	m.n += weight
-	m.sum += weight * distance
-	m.squares += weight * distance * distance
+	off := float64(weight * distance)
+	m.sum += off
+	m.squares += float64(off * distance)
 }
 
 func (m moments) mean() float64 {
@@ -156,5 +268,5 @@ func (m moments) stddev() float64 {
 	if m.n < 2 {
 		return math.NaN()
 	}
-	return math.Sqrt(max(m.squares-m.sum*m.sum/m.n, 0) / (m.n - 1))
+	return math.Sqrt(max(m.squares-float64(m.sum*m.sum)/m.n, 0) / (m.n - 1))
 }

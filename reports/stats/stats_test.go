@@ -125,7 +125,7 @@ func TestHistogramIsWithinItsBound(t *testing.T) {
 			// Interpolation mixes two order statistics; the larger one bounds
 			// the error of both.
 			n := float64(exact.N() - 1)
-			scale := max(math.Abs(exact.raw[int(p/100*n)]), math.Abs(exact.raw[int(math.Ceil(p/100*n))]))
+			scale := max(math.Abs(exact.order(int(p/100*n))), math.Abs(exact.order(int(math.Ceil(p/100*n)))))
 			if math.Abs(got-want) > MaxRelativeError*scale*(1+1e-9) {
 				t.Fatalf("p%v = %v, want %v within %v", p, got, want, MaxRelativeError*scale)
 			}

@@ -17,7 +17,7 @@ const drain = 2 * time.Hour
 // simulate runs a row as it was measured, and returns its figures by their columns
 // in the table.
 func simulate(ctx context.Context, r plan.Run, m method, constants []cost.Entry) (map[string]float64, error) {
-	q := study.Request{Sizing: r.Request, Seed: 1, Drain: drain}
+	q := study.Request{Sizing: r.Request, Length: study.Length{Drain: drain}}
 	q.Sizing.Calibration = constants
 	q.Sizing.Scenario.Cluster.Replicas = 1
 	if err := m.apply(r, &q); err != nil {
@@ -27,7 +27,7 @@ func simulate(ctx context.Context, r plan.Run, m method, constants []cost.Entry)
 	if err != nil {
 		return nil, err
 	}
-	report, err := s.Run(ctx, q.Seed)
+	report, err := s.Run(ctx, 1)
 	if err != nil {
 		return nil, err
 	}

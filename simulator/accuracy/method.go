@@ -55,7 +55,7 @@ var inferenceX = method{
 		closedLoop(r, q)
 		w := &q.Sizing.Scenario.Workload
 		w.Input, w.Output = down(w.Input), down(w.Output)
-		q.Requests = rounds * int(r.Load)
+		q.Length.Requests = rounds * int(r.Load)
 		return nil
 	},
 }
@@ -70,8 +70,8 @@ var genAIPerf = method{
 	group: "closed loops, NIM",
 	apply: func(r plan.Run, q *study.Request) error {
 		closedLoop(r, q)
-		q.Requests = max(60, 5*int(r.Load))
-		q.Warmup = 5 * time.Minute
+		q.Length.Requests = max(60, 5*int(r.Load))
+		q.Length.Warmup = 5 * time.Minute
 		// Equal requests that start together would stay together for ever.
 		q.Sizing.Scenario.Workload.Arrival.RampUp = time.Minute
 		return nil
@@ -83,7 +83,7 @@ var unknownStart = method{
 	group: "closed loops, other sources",
 	apply: func(r plan.Run, q *study.Request) error {
 		closedLoop(r, q)
-		q.Requests = rounds * int(r.Load)
+		q.Length.Requests = rounds * int(r.Load)
 		return nil
 	},
 }
@@ -103,7 +103,7 @@ var recorded = method{
 		}
 		q.Sizing.Recorded = sessions
 		q.Sizing.Scenario.Workload.Arrival = profiles.Arrival{Process: profiles.TraceArrival}
-		q.Duration = sessions[len(sessions)-1].Offset + time.Second
+		q.Length.Duration = sessions[len(sessions)-1].Offset + time.Second
 		return nil
 	},
 }
@@ -120,7 +120,7 @@ var inferencePerf = method{
 		w.Arrival = profiles.Arrival{Process: profiles.Constant, RatePerS: r.Load}
 		w.Prefix = profiles.Prefix{Groups: 45, Tokens: int(w.Input.Mean) - 1}
 		w.Cancel = profiles.Cancel{Fraction: 1, After: profiles.Delay{Kind: profiles.Fixed, Mean: 5 * time.Minute}}
-		q.Duration = 10 * time.Minute
+		q.Length.Duration = 10 * time.Minute
 		return nil
 	},
 }

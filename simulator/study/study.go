@@ -1,15 +1,14 @@
 package study
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/llmctl/llmctl/loadgen/workload"
 	"github.com/llmctl/llmctl/profiles"
-	"github.com/llmctl/llmctl/reports"
 	"github.com/llmctl/llmctl/reports/record"
 	"github.com/llmctl/llmctl/simulator"
 	"github.com/llmctl/llmctl/sizing"
@@ -17,21 +16,28 @@ import (
 
 // Request is a scenario to simulate and how long.
 type Request struct {
-	Sizing   sizing.Request // the scenario, and settings of its engine that go before its own
-	Seed     uint64
-	Warmup   time.Duration
-	Duration time.Duration
-	Drain    time.Duration
-	Requests int // in the place of Duration
+	Sizing sizing.Request       // the scenario, and settings of its engine that go before its own
+	Also   [][]workload.Session // recorded sessions of Scenario.Also, by its index; absent where there are none
+	Length Length
 
-	Run record.Run // what the caller knows of it: defaults, assertions, environment
+	// UniquePrefixes gives each request a prefix of its own where the workload would
+	// share one.
+	UniquePrefixes bool
+	// EndSaturated ends sending early once it is certain that a steady load is more
+	// than twice of what the cluster serves.
+	EndSaturated bool
+
+	Run record.Run // what the caller knows of it: defaults, objectives, assertions, environment
 }
 
 // Study is a resolved request.
 type Study struct {
-	request Request
-	pools   []simulator.Pool
-	served  []*sizing.Served
+	request  Request
+	pools    []simulator.Pool
+	served   []*sizing.Served
+	assumed  []sizing.Assumption // of the load and the cluster
+	chosen   []sizing.Assumption // of the length
+	warnings []record.Warning
 }
 
 // CannotServe is the error of a scenario that can not run at all.
@@ -42,71 +48,141 @@ func (e *CannotServe) Error() string { return strings.Join(e.Reasons, "; ") }
 // New resolves a request. Its errors are bad input, or a *CannotServe.
 func New(r Request) (*Study, error) {
 	s := &Study{request: r}
-	served, err := sizing.Serve(r.Sizing)
-	if err != nil {
+	if err := s.load(); err != nil {
 		return nil, err
 	}
-	if len(served.Reasons) > 0 {
-		return nil, &CannotServe{served.Reasons}
-	}
-	n, err := s.replicas(served)
-	if err != nil {
+	if err := s.resolve(); err != nil {
 		return nil, err
 	}
-	s.add("", n, served)
+	if c := r.Sizing.Scenario.Cluster; c.Replicas == 0 && len(c.Pools) == 0 && r.Sizing.Count == 0 {
+		s.assume("replicas", fmt.Sprint(s.Replicas()), "--replicas")
+	}
+	var err error
+	if s.request.Length, err = r.Length.complete(s); err != nil {
+		return nil, err
+	}
+	for _, w := range s.served[0].Warnings {
+		s.warnings = append(s.warnings, record.Warning{Code: w.Code, Text: w.Text})
+	}
 	return s, nil
 }
 
-// Run simulates the scenario with a seed.
-func (s *Study) Run(ctx context.Context, seed uint64) (*reports.Report, error) {
-	r := s.request
-	stream, err := workload.New(r.Sizing.Scenario.Workload, workload.Options{Seed: seed, Recorded: r.Sizing.Recorded})
-	if err != nil {
-		return nil, err
-	}
-	run, err := s.facts(seed)
-	if err != nil {
-		return nil, err
-	}
-	run.Window = record.Window{Start: r.Warmup, End: 1 << 62}
-	collector := reports.NewCollector(run)
-	result, err := simulator.Run(ctx, simulator.Config{
-		Pools: s.pools, Streams: []*workload.Stream{stream}, Cluster: r.Sizing.Scenario.Cluster, Seed: seed,
-		Warmup: r.Warmup, Duration: r.Duration, Requests: r.Requests, Drain: r.Drain,
-	}, func(w record.Window) {
-		run.Window = w
-		collector.SetRun(run)
-	}, collector.Add)
-	if err != nil {
-		return nil, err
-	}
-	run.Server = result.Server
-	collector.SetRun(run)
-	return collector.Report(), nil
+func (s *Study) assume(name, value, flag string) {
+	s.assumed = append(s.assumed, sizing.Assumption{Name: name, Value: value, Flag: flag})
 }
 
-// facts is what is known of a run before it begins.
-func (s *Study) facts(seed uint64) (record.Run, error) {
-	run := s.request.Run
+// Defaults are what nobody said and yet shapes the simulation: of the caller, of
+// the engine, of the load and of the length.
+func (s *Study) Defaults() []record.Default {
+	all := slices.Clone(s.request.Run.Defaults)
+	add := func(a sizing.Assumption) {
+		same := func(d record.Default) bool { return d.Name == a.Name || d.Flag == a.Flag }
+		if !slices.ContainsFunc(all, same) {
+			all = append(all, record.Default{Name: a.Name, Value: a.Value, Flag: a.Flag})
+		}
+	}
+	for _, a := range slices.Concat(s.assumed, s.chosen) {
+		add(a)
+	}
+	for _, served := range s.served[:min(1, len(s.served))] {
+		for _, a := range served.Assumptions {
+			if a.Name != "load" { // the plan's, not the simulation's
+				add(a)
+			}
+		}
+	}
+	return all
+}
+
+// Replicas are those of all pools at the start.
+func (s *Study) Replicas() (n int) {
+	for _, p := range s.pools {
+		n += p.Replicas
+	}
+	return n
+}
+
+// Scenario is what is simulated, with the names that were filled in.
+func (s *Study) Scenario() profiles.Scenario {
 	sc := s.request.Sizing.Scenario
+	if in := s.served[0].Inputs; len(sc.Cluster.Pools) == 0 {
+		sc.Accelerator, sc.Engine = in.Accelerator, in.Engine
+	}
+	return sc
+}
+
+// Facts is what is known of a run before it begins.
+func (s *Study) Facts(seed uint64) (record.Run, error) {
+	run := s.request.Run
+	sc := s.Scenario()
 	scenario, err := json.Marshal(sc)
 	if err != nil {
 		return run, fmt.Errorf("encoding the scenario: %w", err)
 	}
 	run.Kind, run.Scenario = "simulate", scenario
+	run.Target = record.Target{Model: sc.Model, Device: sc.Accelerator}
 	run.ClosedLoop = sc.Workload.Arrival.ClosedLoop()
-	run.SharedPrefix = sc.Workload.Prefix.Groups > 0
+	stream, err := s.stream(0, seed)
+	if err != nil {
+		return run, err
+	}
+	run.SharedPrefix = stream.Shares()
 	run.Client.CPUFraction = -1
+	run.Defaults = s.Defaults()
+	run.Warnings = append(slices.Clone(run.Warnings), s.warnings...)
 	for i, p := range s.pools {
-		run.Cost.USDPerHour += float64(p.Replicas) * p.Kind.USDPerHour
-		run.Cost.Source = s.served[i].Inputs.PriceSource
+		run.Cost.USDPerHour += float64(float64(p.Replicas) * p.Kind.USDPerHour)
+		run.Cost.Source = strings.TrimSpace(s.served[i].Inputs.PriceSource + " " + s.served[i].Inputs.PriceDate)
 	}
-	if sc.Workload.Arrival.Process.Takes("rate") {
-		run.AskedRPS = sc.Workload.Arrival.RatePerS
+	if run.Cost.USDPerHour == 0 {
+		run.Cost.Source = ""
 	}
-	run.Setup = fmt.Sprintf("seed %d", seed)
+	switch a := sc.Workload.Arrival; a.Process {
+	case profiles.Constant, profiles.Poisson, profiles.Gamma:
+		if len(sc.Also) == 0 {
+			run.AskedRPS = a.RatePerS
+		}
+	}
+	l := s.request.Length
+	run.Requests = l.Requests
+	run.Setup = fmt.Sprintf("seed %d, length %s, warm-up %s, drain %s", seed, l.Words(), l.Warmup, l.Drain)
+	run.Asked = s.asked() + "; " + s.cluster()
+	run.Window = record.Window{Start: l.Warmup, End: endOpen}
+	run.Target.Cluster = s.poolFacts()
 	return run, nil
 }
+
+// cluster says in a few words what serves.
+func (s *Study) cluster() string {
+	var pools []string
+	for i, p := range s.pools {
+		text := fmt.Sprintf("%d × %s", p.Replicas, s.served[i].Inputs.Accelerator)
+		if n := s.served[i].Accelerators; n > 1 {
+			text += fmt.Sprintf(" × %d", n)
+		}
+		if p.Name != "" {
+			text += " (" + p.Name + ")"
+		}
+		pools = append(pools, text)
+	}
+	return strings.Join(pools, " + ")
+}
+
+// asked says in one line what is sent.
+func (s *Study) asked() string {
+	w, l := s.request.Sizing.Scenario.Workload, s.request.Length
+	if w.Trace.File != "" {
+		return fmt.Sprintf("requests of %s, %s for %s", w.Trace.File, w.Arrival.Words(), l.Words())
+	}
+	words := fmt.Sprintf("%s, %s for %s; %s", w.Name, w.Arrival.Words(), l.Words(), w.RequestWords())
+	if n := len(s.request.Sizing.Scenario.Also); n > 0 {
+		words += fmt.Sprintf("; %d more at the same time", n)
+	}
+	return words
+}
+
+// endOpen is the end of a window that is not known yet: behind all moments.
+const endOpen = time.Duration(1) << 62
 
 // SLOs are the objectives of a scenario as a record has them.
 func SLOs(slos []profiles.SLO) (out []record.SLO) {

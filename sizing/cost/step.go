@@ -10,6 +10,7 @@ import (
 type Batch struct {
 	Prefill []Prefill
 	Decode  []Decode
+	Verify  []Verify
 }
 
 // Prefill is a chunk of a prompt: Tokens new ones after Context that are
@@ -130,6 +131,9 @@ func StepTime(f Facts, a *profiles.Accelerator, c Constants, b Batch) Step {
 	}
 	for _, d := range b.Decode {
 		w.addDecode(&f, d)
+	}
+	for _, v := range b.Verify {
+		w.addVerify(&f, v)
 	}
 	return stepTime(&f, a, &c, w)
 }

@@ -1,0 +1,125 @@
+package queue
+
+// class is the requests of one priority.
+type class[T any] struct {
+	priority int
+	virtual  int64            // time: the finish of the request that went last
+	tenants  map[string]*flow // that have requests here
+	heaps    [2][]*Ticket[T]  // who goes first, and who goes last, at the top
+}
+
+// flow is one tenant's requests that wait.
+type flow struct {
+	waiting int
+	finish  int64 // of the latest
+}
+
+const (
+	toFirst = iota
+	toLast
+)
+
+func (c *class[T]) len() int          { return len(c.heaps[toFirst]) }
+func (c *class[T]) first() *Ticket[T] { return c.heaps[toFirst][0] }
+func (c *class[T]) last() *Ticket[T]  { return c.heaps[toLast][0] }
+
+// push gives a request its finish and its place.
+func (c *class[T]) push(t *Ticket[T]) {
+	f := c.tenants[t.item.Tenant]
+	if f == nil {
+		f = &flow{}
+		c.tenants[t.item.Tenant] = f
+	}
+	f.waiting++
+	t.start = max(c.virtual, f.finish)
+	t.finish = t.start + max(1, t.item.Cost)
+	f.finish = t.finish
+	for side := range c.heaps {
+		t.at[side] = len(c.heaps[side])
+		c.heaps[side] = append(c.heaps[side], t)
+		c.up(side, t.at[side])
+	}
+}
+
+// pass takes out the request that goes next.
+func (c *class[T]) pass(t *Ticket[T]) {
+	c.virtual = t.finish
+	c.take(t)
+}
+
+// withdraw takes out a request that is not served: its tenant's next one takes
+// its place, if it was the latest.
+func (c *class[T]) withdraw(t *Ticket[T]) {
+	if f := c.tenants[t.item.Tenant]; f.finish == t.finish {
+		f.finish = t.start
+	}
+	c.take(t)
+}
+
+func (c *class[T]) take(t *Ticket[T]) {
+	// A tenant that waits for nothing has a finish that has passed, and is as good
+	// as one that never came.
+	f := c.tenants[t.item.Tenant]
+	if f.waiting--; f.waiting == 0 {
+		delete(c.tenants, t.item.Tenant)
+	}
+	for side := range c.heaps {
+		h := c.heaps[side]
+		i, last := t.at[side], len(h)-1
+		c.swap(side, i, last)
+		h[last] = nil
+		c.heaps[side] = h[:last]
+		if i < last {
+			c.down(side, i)
+			c.up(side, i)
+		}
+	}
+	t.class = nil
+}
+
+// before orders one of the two heaps.
+func (c *class[T]) before(side, i, j int) bool {
+	a, b := c.heaps[side][i], c.heaps[side][j]
+	if side == toLast {
+		a, b = b, a
+	}
+	if a.finish != b.finish {
+		return a.finish < b.finish
+	}
+	return a.order < b.order
+}
+
+func (c *class[T]) swap(side, i, j int) {
+	h := c.heaps[side]
+	h[i], h[j] = h[j], h[i]
+	h[i].at[side], h[j].at[side] = i, j
+}
+
+func (c *class[T]) up(side, i int) {
+	for i > 0 {
+		parent := (i - 1) / 2
+		if !c.before(side, i, parent) {
+			return
+		}
+		c.swap(side, i, parent)
+		i = parent
+	}
+}
+
+func (c *class[T]) down(side, i int) {
+	n := len(c.heaps[side])
+	for {
+		child := 2*i + 1
+		if child >= n {
+			return
+		}
+		if child+1 < n && c.before(side, child+1, child) {
+			child++
+		}
+		if !c.before(side, child, i) {
+			return
+		}
+		c.swap(side, i, child)
+		i = child
+	}
+}

@@ -1,0 +1,48 @@
+package simulator
+
+import "time"
+
+// Progress is how far a run is.
+type Progress struct {
+	Now       time.Duration // virtual
+	Sent      int64         // requests, of the warm-up too
+	Open      int           // sent and not ended
+	Running   int           // of them in a batch
+	Steps     int64         // of all replicas
+	Measuring bool          // the warm-up is over
+	Ended     bool          // nothing more is sent
+}
+
+// Order is what follows from watching a run.
+type Order int
+
+// Orders.
+const (
+	GoOn       Order = iota
+	EndSending       // what is in flight still has its time to end
+	EndAll           // what is in flight is cut
+)
+
+// watchEvery is the number of events between two looks at a run.
+const watchEvery = 4096
+
+// watch shows the run to whoever wants to see it, and obeys.
+func (s *sim) watch() {
+	if s.config.Watch == nil {
+		return
+	}
+	running := 0
+	for _, p := range s.front.replicas {
+		running += p.sched.Stats().Running
+	}
+	switch s.config.Watch(Progress{
+		Now: s.now, Sent: s.ids, Open: s.open, Running: running, Steps: s.result.Steps,
+		Measuring: s.now >= s.config.Warmup, Ended: s.ended >= 0,
+	}) {
+	case EndSending:
+		s.endSending()
+	case EndAll:
+		s.endSending()
+		s.cutAll()
+	}
+}
