@@ -83,7 +83,7 @@ type result struct {
 func compare(ctx context.Context, r plan.Run, held map[string]cost.Entry) result {
 	m, ok := methodOf(r)
 	if !ok {
-		return result{left: fmt.Sprintf("%s: the largest throughput over all loads, without a load of its own", r.Kind)}
+		return result{left: fmt.Sprintf("%s: no load of clients or arrivals is stated", r.Kind)}
 	}
 	e, isHeld := held[r.ID]
 	simulated, err := simulate(ctx, r, m, constants(m, e, isHeld))
