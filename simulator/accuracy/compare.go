@@ -8,6 +8,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 
 	plan "github.com/llmctl/llmctl/sizing/accuracy"
@@ -20,6 +21,8 @@ type Figure struct {
 	Column       string
 	Group        string
 	Load         float64
+	Lengths      string  // mean prompt and output, tokens
+	Closed       bool    // loop
 	Measured     float64 // milliseconds, or tokens per second
 	Simulated    float64
 	Held         bool // with constants from a fit that did not see the row's model at this load; else the shipped ones
@@ -91,11 +94,16 @@ func compare(ctx context.Context, r plan.Run, held map[string]cost.Entry) result
 		return result{left: err.Error()}
 	}
 	var out result
+	w := r.Request.Scenario.Workload
 	for _, measured := range []map[string]float64{r.Measured, r.Shown} {
 		for _, column := range slices.Sorted(maps.Keys(measured)) {
+			if m.inner && column == "output_tok_s" {
+				continue
+			}
 			_, tested := r.Measured[column]
 			out.figures = append(out.figures, Figure{
 				Row: r.ID, Subject: r.Subject, Column: column, Group: m.group, Load: r.Load,
+				Lengths: fmt.Sprintf("%g/%g", w.Input.Mean, w.Output.Mean), Closed: strings.HasPrefix(r.Kind, "concurrency"),
 				Measured: measured[column], Simulated: simulated[column], Held: isHeld, Tested: tested,
 			})
 		}

@@ -23,13 +23,16 @@ type CurvePoint struct {
 // milliseconds.
 type Pair struct{ Throughput, TTFT float64 }
 
-// Curves are the rows that have throughput and TTFT at three loads or more, of one
-// subject in one group.
+// Curves are the closed loops that have throughput and TTFT at three loads or more,
+// of one subject and of the same lengths.
 func (c Compared) Curves() (curves []Curve) {
 	type key struct{ group, subject string }
 	points := map[key]map[float64]CurvePoint{}
 	for _, f := range c.Figures {
-		k := key{f.Group, f.Subject}
+		if !f.Closed {
+			continue
+		}
+		k := key{f.Group, fmt.Sprintf("%s, %s", f.Subject, f.Lengths)}
 		if points[k] == nil {
 			points[k] = map[float64]CurvePoint{}
 		}

@@ -22,7 +22,7 @@ var methods = []method{inferenceX, genAIPerf, unknownStart, recorded, inferenceP
 type method struct {
 	name  string
 	group string // of the page
-	inner bool   // times are those inside of the engine
+	inner bool   // times are those inside of the engine, and throughput that of the whole run, which is not a report's
 	apply func(plan.Run, *study.Request) error
 }
 
@@ -102,7 +102,10 @@ var recorded = method{
 			return err
 		}
 		q.Sizing.Recorded = sessions
-		q.Sizing.Scenario.Workload.Arrival = profiles.Arrival{Process: profiles.TraceArrival}
+		q.Sizing.Scenario.Workload = profiles.Workload{
+			Arrival: profiles.Arrival{Process: profiles.TraceArrival},
+			Trace:   profiles.Trace{File: "traces.csv"}, // which has been read
+		}
 		q.Length.Duration = sessions[len(sessions)-1].Offset + time.Second
 		return nil
 	},
