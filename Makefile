@@ -35,6 +35,10 @@ test: ## run every test that needs Go alone, and no minutes
 accuracy: ## compare plans with published figures, fail where a bar is not held; DATA=DIR takes other files, else docs/accuracy.md is rewritten
 	$(GO) run ./cmd/accuracy $(if $(DATA),-data $(DATA),-write docs/accuracy.md)
 
+.PHONY: accuracy-simulator
+accuracy-simulator: ## simulate published measurements as they were made (some minutes); DATA=DIR takes other files, else docs/simulator-accuracy.md is rewritten
+	$(GO) run ./cmd/accuracysim $(if $(DATA),-data $(DATA),-write docs/simulator-accuracy.md)
+
 .PHONY: constants
 constants: ## fit the constants of the step model to the published measurements anew
 	$(GO) run ./cmd/constants -write sizing/cost/constants.yaml

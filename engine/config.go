@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -22,11 +24,17 @@ type Executor interface {
 	Close()
 }
 
+// An Idler is an Executor that wants to know when it has nothing to do: the next
+// step then follows none.
+type Idler interface{ Idle() }
+
 // Config says what the engine serves and with how much memory. The zero value
 // serves the built-in model with default limits.
 type Config struct {
-	Model profiles.Model // zero: the built-in model
-	Seed  uint64         // of the synthetic weights, and of requests that bring none
+	// Model is zero for the built-in one. An Executor of the caller's own may
+	// serve any; without one it has to be of a kind that package model knows.
+	Model profiles.Model
+	Seed  uint64 // of the synthetic weights, and of requests that bring none
 
 	Sched     sched.Config // zero limits take those of DefaultLimits
 	BlockSize int          // tokens per KV block; 0 is 16, as in vLLM, or MaxModelLen if that is less
@@ -43,6 +51,7 @@ type Config struct {
 	OnError func(error)
 
 	Executor Executor             // nil: the CPU
+	Observe  func(*sched.Batch)   // sees each batch before it runs, in the engine's loop; nil: nobody does
 	Now      func() time.Duration // monotonic time since some start; nil: the wall clock
 }
 
@@ -73,7 +82,7 @@ func (c Config) withDefaults() (Config, model.Shape, error) {
 		}
 		c.Model = *builtin
 	}
-	shape, err := model.ShapeOf(c.Model)
+	shape, err := c.shape()
 	if err != nil {
 		return c, shape, err
 	}
@@ -108,9 +117,32 @@ func (c Config) withDefaults() (Config, model.Shape, error) {
 	return c.withMemory(shape)
 }
 
+// shape is the sizes of the model. Of one that an Executor of the caller's own
+// serves the engine needs but few.
+func (c Config) shape() (model.Shape, error) {
+	if c.Executor == nil {
+		return model.ShapeOf(c.Model)
+	}
+	s := model.Shape{Name: c.Model.Name, Vocab: c.Model.VocabSize, MaxPositions: c.Model.MaxPositions}
+	for _, t := range c.Model.EOSTokens {
+		s.EOS = append(s.EOS, int32(t))
+	}
+	if s.MaxPositions < 1 {
+		return s, fmt.Errorf("model %q has %d positions", s.Name, s.MaxPositions)
+	}
+	return s, nil
+}
+
 func (c Config) withMemory(shape model.Shape) (Config, model.Shape, error) {
 	if err := c.checkCounts(); err != nil {
 		return c, shape, err
+	}
+	if c.Executor != nil { // whose memory is its own affair
+		if c.KVBytes > 0 {
+			return c, shape, errors.New("a KV cache in bytes for an executor of the caller's own, expected a number of blocks")
+		}
+		c.Blocks = cmp.Or(c.Blocks, kv.BlocksFor(defaultKVTokens, c.BlockSize))
+		return c, shape, nil
 	}
 	tokenBytes := int64(shape.KVBytesPerToken())
 	if int64(c.BlockSize) > maxKVBytes/tokenBytes { // the product below could overflow

@@ -23,6 +23,9 @@ func (e *Engine) loop() {
 		batch := e.sched.Schedule(e.now())
 		e.refresh()
 		if batch == nil {
+			if i, ok := e.executor.(Idler); ok {
+				i.Idle()
+			}
 			<-e.wake
 			continue
 		}
@@ -77,6 +80,9 @@ func (e *Engine) refresh() {
 
 // run executes one batch and hands out what came of it.
 func (e *Engine) run(batch *sched.Batch) {
+	if e.config.Observe != nil {
+		e.config.Observe(batch)
+	}
 	e.sequences = e.sequences[:0]
 	for _, entry := range batch.Entries {
 		e.sequences = append(e.sequences, e.prepare(entry, batch.At))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/llmctl/llmctl/loadgen/workload"
 	"github.com/llmctl/llmctl/reports/record"
+	"github.com/llmctl/llmctl/sizing/cost"
 )
 
 // write hands out the record of a request that has ended.
@@ -57,7 +58,7 @@ func (s *sim) sessionNumber(r *request) int64 {
 }
 
 // seconds is a time of the cost model in whole nanoseconds.
-func seconds(t float64) time.Duration { return time.Duration(float64(t*1e9) + 0.5) }
+func seconds(t float64) time.Duration { return cost.Duration(t) }
 
 // status is the status that came with an answer that was none, or broke off; 0
 // when none came.

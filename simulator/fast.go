@@ -76,20 +76,25 @@ func (p *replica) endRound() {
 	number := p.steps.Add(s.now)
 	for i := range p.round.Entries {
 		e := &p.round.Entries[i]
-		if r := p.requests[e.ID]; r != nil { // else it has left
+		switch r := p.requests[e.ID]; {
+		case r != nil:
 			p.admitted(r, e)
 			if e.Sample {
 				r.took(p, number, s.now, 1)
 			}
+		case e.Sample:
+			p.unheard()
 		}
 	}
 	done := p.sched.End(p.round)
 	p.counts.generated += float64(p.round.Steady)
 	for _, f := range done {
-		r := p.requests[f.ID]
-		r.catchUp(p, number+1)
-		p.finish(r, f.Reason)
+		if r := p.requests[f.ID]; r != nil { // else nobody waits for it
+			r.catchUp(p, number+1)
+			p.finish(r, f.Reason)
+		}
 	}
+	p.drop()
 	p.forget()
 }
 

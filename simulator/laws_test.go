@@ -203,7 +203,7 @@ func (w *watched) checkReplicas() {
 		if err := p.sched.CheckIntegrity(); err != nil {
 			w.t.Fatalf("replica %d: %v", p.index, err)
 		}
-		if n := p.sched.Len(); n > p.load {
+		if n := p.sched.Len() - len(p.leaving); n > p.load {
 			w.t.Fatalf("replica %d serves %d requests and has a load of %d", p.index, n, p.load)
 		}
 		if busy := p.sched.Running() > 0; busy && p.idle() && (p.pipe == nil || len(p.pipe.flights) == 0) {
@@ -222,13 +222,14 @@ func (w *watched) checkEnd() {
 	if w.inside != w.stayed {
 		t.Fatalf("Little's law: requests were in the system for %v by their number and %v by their times", w.inside, w.stayed)
 	}
-	sampled, dropped := 0.0, false
+	sampled, unheard, dropped := 0.0, 0.0, false
 	for _, p := range s.front.replicas {
 		sampled += p.counts.generated
+		unheard += p.counts.unheard
 		dropped = dropped || p.state == down
 	}
-	if sampled != w.received {
-		t.Fatalf("%g tokens were sampled, %g received (a replica is down: %t)", sampled, w.received, dropped)
+	if sampled != w.received+unheard {
+		t.Fatalf("%g tokens were sampled, %g received, %g for nobody (a replica is down: %t)", sampled, w.received, unheard, dropped)
 	}
 	if there := fleetSeconds(s.result); math.Abs(there-s.result.ReplicaSeconds) > 1e-6 {
 		t.Fatalf("%g replica-seconds were paid for, %g were there: window %v, fleet %v", s.result.ReplicaSeconds, there, s.result.Window, s.result.Fleet)

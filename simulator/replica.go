@@ -22,6 +22,7 @@ type replica struct {
 
 	nextKey  sched.ID
 	requests map[sched.ID]*request
+	leaving  []sched.ID // whose users went away while a step runs
 	steps    record.Steps
 	forgetAt int // number of steps at which the next look for some to forget is due
 
@@ -44,6 +45,7 @@ type replica struct {
 // counts are a replica's totals.
 type counts struct {
 	prompt, generated float64 // tokens
+	unheard           float64 // of those generated: sampled when their user had left
 	finished          float64
 }
 
@@ -86,13 +88,38 @@ func (p *replica) submit(r *request) {
 // idle reports whether no step runs.
 func (p *replica) idle() bool { return p.batch == nil && p.round == nil }
 
-// abort ends a request early.
+// abort ends a request early. As in the live engine, whose loop waits for the step
+// that runs, its blocks are free only when that step has ended.
 func (p *replica) abort(r *request) {
-	if p.requests[r.key] == r {
-		r.catchUp(p, p.steps.Next())
-		p.sched.Abort(r.key)
-		p.left(r, false)
+	if p.requests[r.key] != r {
+		return
 	}
+	if r.since != unsteady {
+		p.counts.unheard++ // the round counts it whole
+	}
+	r.catchUp(p, p.steps.Next())
+	if !p.idle() && p.pipe == nil && !p.group.on && p.kind.Role != prefill {
+		p.leaving = append(p.leaving, r.key)
+	} else {
+		p.sched.Abort(r.key)
+	}
+	p.left(r, false)
+}
+
+// unheard is a token of a request whose user has left, which the engine has yet to
+// hear.
+func (p *replica) unheard() {
+	p.counts.generated++
+	p.counts.unheard++
+}
+
+// drop takes those out whose users have left, unless the step that has just ended
+// was their last.
+func (p *replica) drop() {
+	for _, key := range p.leaving {
+		p.sched.Abort(key)
+	}
+	p.leaving = p.leaving[:0]
 }
 
 // left is a request that the engine no longer has.
@@ -177,8 +204,12 @@ func (p *replica) happen(s *sim) {
 	for i := range b.Entries {
 		e := &b.Entries[i]
 		r := p.requests[e.ID]
-		if r == nil {
-			continue // it has left
+		if r == nil { // its user has left, which the engine has yet to hear
+			if e.Sample {
+				p.results = append(p.results, sched.Result{ID: e.ID, Tokens: 1})
+				p.unheard()
+			}
+			continue
 		}
 		p.admitted(r, e)
 		if !e.Sample {
@@ -201,11 +232,14 @@ func (p *replica) happen(s *sim) {
 			p.group.over = append(p.group.over, f)
 			continue
 		}
-		p.finish(p.requests[f.ID], f.Reason)
+		if r := p.requests[f.ID]; r != nil { // else nobody waits for it
+			p.finish(r, f.Reason)
+		}
 	}
 	if p.group.on {
 		p.handOut(number)
 	}
+	p.drop()
 	p.forget()
 	p.step()
 }

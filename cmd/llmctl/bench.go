@@ -96,6 +96,7 @@ func (f *benchFlags) addTarget(cmd *cobra.Command) {
 	flags.StringVar(&f.api, "api", string(client.Chat), "dialect: chat, completions, responses or embeddings")
 	flags.StringArrayVarP(&f.headers, "header", "H", nil, "extra header, e.g. 'X-Team: search'; repeatable")
 	flags.IntVar(&f.count, "count", 1, "accelerators behind the endpoint, for the cost")
+	f.engine.addDevice(cmd, "bundled engine: ")
 	f.engine.addLimits(cmd, "bundled engine: ")
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -62,8 +63,15 @@ func (b *bench) complete(sc profiles.Scenario, cmd *cobra.Command) error {
 			sc.Model = builtinModel
 			b.assume("model", builtinModel, "--model")
 		}
+		accelerator, isModeled := strings.CutPrefix(b.flags.engine.device, deviceModeled)
+		switch {
+		case isModeled:
+			sc.Accelerator = cmp.Or(sc.Accelerator, accelerator)
+		case sc.Model != builtinModel:
+			return fmt.Errorf("the bundled engine serves %s only; name a server of %q with --endpoint, or let --device %sACCELERATOR serve it modeled", builtinModel, sc.Model, deviceModeled)
+		}
 		if sc.Model != builtinModel {
-			return fmt.Errorf("the bundled engine serves %s only; name a server of %q with --endpoint", builtinModel, sc.Model)
+			name = "chat"
 		}
 	}
 	standard, err := profiles.LoadWorkloadProfile(name)

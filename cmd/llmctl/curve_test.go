@@ -88,7 +88,7 @@ func TestSweepGoesOn(t *testing.T) {
 		t.Errorf("exit code %d\n%s", code, table)
 	}
 	for _, tt := range []struct{ want, flag string }{
-		{"it already holds a curve; --resume goes on with it", "--sweep=concurrency=1,2"},
+		{"it already holds a curve; bench --resume goes on with it", "--sweep=concurrency=1,2"},
 		{"its scenario is another one", "--sweep=concurrency=1,2 --resume --osl=3"},
 		{"it was measured in another way: seed 1, api chat", "--sweep=concurrency=1,2 --resume --seed=2"},
 		{"length 200ms", "--sweep=concurrency=1,2 --resume --duration=300ms"},

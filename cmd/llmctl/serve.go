@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -32,42 +33,49 @@ type engineFlags struct {
 	chunkedPrefill        bool
 	blockSize             int
 	maxQueue, workers     int
+	modeled               modeledFlags
 }
 
 func (f *engineFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.model, "model", builtinModel, "model to serve; builtin is a synthetic Llama")
+	flags.StringVar(&f.model, "model", builtinModel, "model to serve; builtin is a synthetic Llama, others need a modeled device")
 	flags.StringVar(&f.served, "served-model-name", "", "name on the wire (default: the model's own)")
-	flags.StringVar(&f.device, "device", "cpu", "device to run on: cpu")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of the weights and of requests without one")
 	countVar(flags, &f.sched.LongPrefillTokenThreshold, "long-prefill-token-threshold", "largest piece of a prompt in one step")
 	flags.BoolVar(&f.chunkedPrefill, "enable-chunked-prefill", true, "split long prompts over several steps")
 	flags.IntVar(&f.maxQueue, "max-queue", 1024, "requests waiting before new ones are refused; 0: no limit")
 	flags.IntVar(&f.workers, "workers", 0, "processors to compute with (default: all)")
+	f.addDevice(cmd, "")
 	f.addLimits(cmd, "")
+	f.modeled.add(cmd)
+}
+
+// addDevice adds what the engine runs on.
+func (f *engineFlags) addDevice(cmd *cobra.Command, of string) {
+	cmd.Flags().StringVar(&f.device, "device", deviceCPU, of+"device to run on: cpu, or modeled:ACCELERATOR, whose steps last as long as the cost model says")
 }
 
 // engineLimitFlags are the flags of addLimits.
 var engineLimitFlags = []string{
-	"max-num-seqs", "max-num-batched-tokens", "max-model-len", "block-size", "kv-cache-memory", "enable-prefix-caching",
+	"device", "max-num-seqs", "max-num-batched-tokens", "max-model-len", "block-size", "kv-cache-memory", "enable-prefix-caching",
 }
 
 // addLimits adds the settings that decide what fits into a batch and into the
 // cache.
 func (f *engineFlags) addLimits(cmd *cobra.Command, of string) {
 	flags := cmd.Flags()
-	countVar(flags, &f.sched.MaxNumSeqs, "max-num-seqs", of+"requests running at once (default 64)")
-	countVar(flags, &f.sched.MaxNumBatchedTokens, "max-num-batched-tokens", of+"tokens of one step (default 512)")
+	countVar(flags, &f.sched.MaxNumSeqs, "max-num-seqs", of+"requests running at once (default 64; modeled: vLLM's)")
+	countVar(flags, &f.sched.MaxNumBatchedTokens, "max-num-batched-tokens", of+"tokens of one step (default 512; modeled: vLLM's)")
 	countVar(flags, &f.sched.MaxModelLen, "max-model-len", of+"tokens of prompt and output (default: the window)")
-	flags.IntVar(&f.blockSize, "block-size", 16, of+"tokens per KV block")
-	flags.StringVar(&f.kvCacheMemory, "kv-cache-memory", "", of+"KV cache, e.g. 64MiB (default: 64k tokens)")
+	countVar(flags, &f.blockSize, "block-size", of+"tokens per KV block (default 16; modeled: vLLM's)")
+	flags.StringVar(&f.kvCacheMemory, "kv-cache-memory", "", of+"KV cache, e.g. 64MiB (default: 64k tokens; modeled: what the accelerator has room for)")
 	flags.BoolVar(&f.prefixCaching, "enable-prefix-caching", true, of+"reuse KV blocks of equal prefixes")
 }
 
 // args are the flags of addLimits as another process takes them.
 func (f *engineFlags) args() []string {
 	args := []string{
-		fmt.Sprintf("--block-size=%d", f.blockSize),
+		"--device=" + f.device,
 		"--kv-cache-memory=" + f.kvCacheMemory,
 		fmt.Sprintf("--enable-prefix-caching=%v", f.prefixCaching),
 	}
@@ -76,6 +84,7 @@ func (f *engineFlags) args() []string {
 		value int
 	}{
 		{"max-num-seqs", f.sched.MaxNumSeqs}, {"max-num-batched-tokens", f.sched.MaxNumBatchedTokens}, {"max-model-len", f.sched.MaxModelLen},
+		{"block-size", f.blockSize},
 	} {
 		if c.value > 0 {
 			args = append(args, fmt.Sprintf("--%s=%d", c.flag, c.value))
@@ -87,11 +96,16 @@ func (f *engineFlags) args() []string {
 // config checks the flags and returns the engine's configuration.
 func (f *engineFlags) config() (engine.Config, error) {
 	c := engine.Config{MemoryLimit: doctor.Memory(), Seed: f.seed, BlockSize: f.blockSize, MaxQueue: f.maxQueue, Workers: f.workers, Sched: f.sched}
-	if f.device != "cpu" {
-		return c, fmt.Errorf("unknown device %q, this version runs on cpu", f.device)
+	accelerator, isModeled := strings.CutPrefix(f.device, deviceModeled)
+	if !isModeled && f.device != deviceCPU {
+		return c, fmt.Errorf("unknown device %q, expected %s, or %sACCELERATOR such as %sh100-sxm-80gb", f.device, deviceCPU, deviceModeled, deviceModeled)
 	}
-	if f.model != builtinModel {
-		return c, fmt.Errorf("no weights for the model %q, this version serves %s%s", f.model, builtinModel, profiles.DidYouMean(f.model, []string{builtinModel}))
+	if !isModeled && f.model != builtinModel {
+		return c, fmt.Errorf("no weights for the model %q, this version serves %s%s; --device %sACCELERATOR serves it without",
+			f.model, builtinModel, profiles.DidYouMean(f.model, []string{builtinModel}), deviceModeled)
+	}
+	if !isModeled && f.modeled != (modeledFlags{}) {
+		return c, fmt.Errorf("%s are for a modeled device (--device %sACCELERATOR)", modeledFlagNames, deviceModeled)
 	}
 	model, err := profiles.LoadModel(f.model)
 	if err != nil {
@@ -101,13 +115,16 @@ func (f *engineFlags) config() (engine.Config, error) {
 	c.Sched.ReserveFullPrompt = true // vLLM's default
 	c.Sched.DisablePrefixCache = !f.prefixCaching
 	c.Sched.DisableChunkedPrefill = !f.chunkedPrefill
+	if f.maxQueue < 0 || f.workers < 0 {
+		return c, errors.New("--max-queue and --workers must not be negative")
+	}
+	if isModeled {
+		return c, f.modelDevice(&c, accelerator)
+	}
 	if f.kvCacheMemory != "" {
 		if c.KVBytes, err = units.ParseBytes(f.kvCacheMemory); err != nil {
 			return c, fmt.Errorf("--kv-cache-memory: %w", err)
 		}
-	}
-	if f.maxQueue < 0 || f.workers < 0 || f.blockSize < 1 {
-		return c, errors.New("--max-queue and --workers must not be negative, and --block-size must be at least 1")
 	}
 	return c, nil
 }
@@ -122,8 +139,14 @@ func newServe(s *iostreams.IO) *cobra.Command {
 		Use:   "serve",
 		Short: "Run the engine: an OpenAI-compatible server with a paged KV cache",
 		Long: `Run the engine: continuous batching, chunked prefill, paged KV blocks and a
-prefix cache behind an OpenAI-compatible API, with vLLM's flags and metrics.`,
+prefix cache behind an OpenAI-compatible API, with vLLM's flags and metrics.
+
+On a modeled device every model is served without its weights: the engine, its
+batches and its cache are real and as large as vLLM's would be on the accelerator,
+steps last as long as the cost model of size says, and the answers are words
+without a meaning, of exactly the length that is asked for.`,
 		Example: `  llmctl serve --addr 127.0.0.1:8000
+  llmctl serve --device modeled:h100-sxm-80gb --model llama-3.1-8b
   curl -s localhost:8000/v1/chat/completions -d '{"model":"builtin","max_tokens":32,"messages":[{"role":"user","content":"hello"}]}'`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -156,7 +179,8 @@ prefix cache behind an OpenAI-compatible API, with vLLM's flags and metrics.`,
 }
 
 func (f *engineFlags) handler(e *engine.Engine, apiKey string) http.Handler {
-	return server.New(e, server.Options{ServedModelName: f.name(e), APIKey: apiKey, Version: buildinfo.Version()})
+	h := server.New(e, server.Options{ServedModelName: f.name(e), APIKey: apiKey, Version: buildinfo.Version()})
+	return later(h, f.modeled.outside)
 }
 
 func (f *engineFlags) name(e *engine.Engine) string {

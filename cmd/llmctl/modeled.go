@@ -1,0 +1,107 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/llmctl/llmctl/engine"
+	"github.com/llmctl/llmctl/engine/modeled"
+	"github.com/llmctl/llmctl/internal/units"
+	"github.com/llmctl/llmctl/profiles"
+	"github.com/llmctl/llmctl/sizing"
+	"github.com/llmctl/llmctl/sizing/cost"
+)
+
+// The devices of the bundled engine.
+const (
+	deviceCPU     = "cpu"
+	deviceModeled = "modeled:" // and the name of an accelerator
+)
+
+// modeledFlags say what a modeled device imitates, under the names that size has
+// for them.
+type modeledFlags struct {
+	engine               string
+	tensor               int
+	weightDType, kvDType string
+	gpuMemoryUtilization float64
+	calibration          string
+	outside              time.Duration // what a request takes outside of the engine; not a flag
+}
+
+const modeledFlagNames = "--engine, --tp, --weight-dtype, --kv-dtype, --gpu-memory-utilization and --calibration"
+
+func (f *modeledFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.engine, "engine", "", "modeled: engine that is imitated, e.g. vllm@0.19 (default: the newest vLLM)")
+	countVar(flags, &f.tensor, "tp", "modeled: tensor-parallel size")
+	flags.StringVar(&f.weightDType, "weight-dtype", "", "modeled: weight format (default: the model's own)")
+	flags.StringVar(&f.kvDType, "kv-dtype", "", "modeled: KV cache format (default: as the checkpoint declares)")
+	flags.Float64Var(&f.gpuMemoryUtilization, "gpu-memory-utilization", 0, "modeled: share of memory that the engine may use (default: the engine's)")
+	flags.StringVar(&f.calibration, "calibration", "", "modeled: a file of llmctl calibrate, whose constants of the step model go before the built-in ones")
+}
+
+// modelDevice gives the engine the limits that the imitated one has on an
+// accelerator, and an executor that takes its time.
+func (f *engineFlags) modelDevice(c *engine.Config, accelerator string) error {
+	r := sizing.Request{
+		Scenario: profiles.Scenario{
+			Model: f.model, Accelerator: accelerator, Engine: f.modeled.engine, Parallel: profiles.Parallel{Tensor: f.modeled.tensor},
+		},
+		WeightDType: f.modeled.weightDType, KVDType: f.modeled.kvDType, GPUMemoryUtilization: f.modeled.gpuMemoryUtilization,
+		BlockSize: f.blockSize, MaxModelLen: f.sched.MaxModelLen, MaxNumSeqs: f.sched.MaxNumSeqs, MaxNumBatchedTokens: f.sched.MaxNumBatchedTokens,
+		CalibrationFile: f.modeled.calibration,
+	}
+	var err error
+	if f.kvCacheMemory != "" {
+		if r.KVCacheMemory, err = units.ParseBytes(f.kvCacheMemory); err != nil {
+			return fmt.Errorf("--kv-cache-memory: %w", err)
+		}
+	}
+	if !f.prefixCaching {
+		r.PrefixCaching = "off"
+	}
+	if r.Calibration, err = readCalibration(r.CalibrationFile); err != nil {
+		return err
+	}
+	v, err := sizing.Serve(r)
+	if err != nil {
+		return err
+	}
+	if len(v.Reasons) > 0 {
+		return fmt.Errorf("%s on %s: %s", f.model, accelerator, strings.Join(v.Reasons, "; "))
+	}
+	in := v.Inputs
+	c.Sched.MaxNumSeqs = in.MaxNumSeqs * in.DataParallel
+	c.Sched.MaxNumBatchedTokens = in.MaxNumBatchedTokens * in.DataParallel
+	c.Sched.MaxModelLen = in.MaxModelLen
+	c.Sched.DisablePrefixCache = !in.PrefixCaching
+	c.BlockSize, c.Blocks = in.BlockSize, v.Blocks
+	c.Executor = modeled.New(modeled.Config{Facts: v.Facts, Device: v.Device, Constants: v.Constants})
+	f.modeled.outside = cost.Duration(v.Constants.RequestS)
+	return nil
+}
+
+// later hands requests for answers on after what they take outside of the engine:
+// in the imitated server, its tokenizer, and on the way to the client.
+func later(h http.Handler, outside time.Duration) http.Handler {
+	if outside <= 0 {
+		return h
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			wait := time.NewTimer(outside)
+			defer wait.Stop()
+			select {
+			case <-wait.C:
+			case <-r.Context().Done():
+				return
+			}
+		}
+		h.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,77 @@
+package modeled
+
+import (
+	"time"
+
+	"github.com/llmctl/llmctl/engine/model"
+	"github.com/llmctl/llmctl/profiles"
+	"github.com/llmctl/llmctl/sizing/cost"
+)
+
+// Config says what steps last.
+type Config struct {
+	Facts     cost.Facts // of the model that is served
+	Device    *profiles.Accelerator
+	Constants cost.Constants // of the engine that is imitated
+	Clock     Clock          // nil: the real time
+}
+
+// Executor implements engine.Executor. It belongs to the engine's loop.
+type Executor struct {
+	config Config
+	batch  cost.Batch    // reused
+	end    time.Duration // when the last step was to end
+	busy   bool          // and nothing has been idle since
+}
+
+// New returns an executor that imitates.
+func New(c Config) *Executor {
+	if c.Clock == nil {
+		c.Clock = Wall()
+	}
+	return &Executor{config: c}
+}
+
+// mostBehind is how late a step may begin after the one before it and still be
+// taken to follow at once. A machine that is held up for longer does not run the
+// missed steps in a burst.
+const mostBehind = 100 * time.Millisecond
+
+// Execute lasts as long as the batch would. A step that follows another begins
+// when that one was to end, and not when this machine woke up, so that lateness
+// does not add up.
+func (e *Executor) Execute(sequences []*model.Sequence) error {
+	start := e.config.Clock.Now()
+	if e.busy && start-e.end < mostBehind {
+		start = e.end
+	}
+	e.end, e.busy = start+e.duration(sequences), true
+	for _, s := range sequences {
+		if s.Sample {
+			s.Next = word(s.Sampling.Seed, s.Start+len(s.Tokens))
+		}
+	}
+	e.config.Clock.SleepUntil(e.end)
+	return nil
+}
+
+// Idle tells that no step follows at once.
+func (e *Executor) Idle() { e.busy = false }
+
+// Close implements engine.Executor.
+func (e *Executor) Close() {}
+
+// duration is how long a step takes. What brings one token and samples the next
+// is a decode; all else is a piece of a prompt.
+func (e *Executor) duration(sequences []*model.Sequence) time.Duration {
+	b := &e.batch
+	b.Prefill, b.Decode = b.Prefill[:0], b.Decode[:0]
+	for _, s := range sequences {
+		if len(s.Tokens) == 1 && s.Sample {
+			b.Decode = append(b.Decode, cost.Decode{Sequences: 1, Context: float64(s.Start)})
+		} else {
+			b.Prefill = append(b.Prefill, cost.Prefill{Tokens: float64(len(s.Tokens)), Context: float64(s.Start), Final: s.Sample})
+		}
+	}
+	return max(1, cost.Duration(cost.StepTime(e.config.Facts, e.config.Device, e.config.Constants, *b).Seconds))
+}

@@ -1,0 +1,147 @@
+package modeled
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llmctl/llmctl/engine/model"
+	"github.com/llmctl/llmctl/internal/tokenizer"
+	"github.com/llmctl/llmctl/profiles"
+	"github.com/llmctl/llmctl/sizing/cost"
+	"github.com/llmctl/llmctl/sizing/shape"
+)
+
+// script is a clock that wakes late, by what late says of each sleep.
+type script struct {
+	now  time.Duration
+	late []time.Duration
+	ends []time.Duration // that were asked for
+}
+
+func (s *script) Now() time.Duration { return s.now }
+
+func (s *script) SleepUntil(end time.Duration) {
+	s.ends = append(s.ends, end)
+	s.now = max(s.now, end)
+	if len(s.late) > 0 {
+		s.now += s.late[0]
+		s.late = s.late[1:]
+	}
+}
+
+func executor(t *testing.T, c Clock) *Executor {
+	t.Helper()
+	m, err := profiles.LoadModel("llama-3.1-8b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	device, err := profiles.LoadAccelerator("h100-sxm-80gb")
+	if err != nil {
+		t.Fatal(err)
+	}
+	facts := cost.NewFacts(m, shape.FormatOf(m), "bf16", cost.Parallel{})
+	return New(Config{Facts: facts, Device: device, Constants: cost.Pick(cost.Table(), "vllm", "hopper", facts), Clock: c})
+}
+
+func decode(at int) *model.Sequence {
+	return &model.Sequence{Tokens: make([]int32, 1), Start: at, Sample: true}
+}
+
+// Steps that follow each other end where the cost model says, however late this
+// machine wakes up.
+func TestLatenessDoesNotAddUp(t *testing.T) {
+	clock := &script{now: time.Second, late: []time.Duration{time.Millisecond, 2 * time.Millisecond, 0, 0}}
+	e := executor(t, clock)
+	each := e.duration([]*model.Sequence{decode(100)})
+	for range 3 {
+		if err := e.Execute([]*model.Sequence{decode(100)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []time.Duration{time.Second + each, time.Second + 2*each, time.Second + 3*each}
+	if diff := cmp.Diff(want, clock.ends); diff != "" {
+		t.Errorf("steps end at the wrong times:\n%s", diff)
+	}
+}
+
+// After nothing was to do, and after a machine was held up, a step begins now.
+func TestStepsThatFollowNone(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		late time.Duration
+		idle bool
+	}{
+		{"idle", time.Millisecond, true},
+		{"held up", mostBehind, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			clock := &script{late: []time.Duration{c.late}}
+			e := executor(t, clock)
+			each := e.duration([]*model.Sequence{decode(100)})
+			for range 2 {
+				if err := e.Execute([]*model.Sequence{decode(100)}); err != nil {
+					t.Fatal(err)
+				}
+				if c.idle {
+					e.Idle()
+				}
+			}
+			if got, want := clock.ends[1], 2*each+c.late; got != want {
+				t.Errorf("the second step ends at %s, want %s", got, want)
+			}
+		})
+	}
+}
+
+// The steps last what the cost model says of their prompts and decodes.
+func TestStepsLastWhatTheyCost(t *testing.T) {
+	clock := &script{}
+	e := executor(t, clock)
+	prompt := &model.Sequence{Tokens: make([]int32, 300), Start: 64, Sample: true}
+	piece := &model.Sequence{Tokens: make([]int32, 1), Start: 8}
+	if err := e.Execute([]*model.Sequence{decode(100), prompt, piece, decode(7)}); err != nil {
+		t.Fatal(err)
+	}
+	want := cost.StepTime(e.config.Facts, e.config.Device, e.config.Constants, cost.Batch{
+		Prefill: []cost.Prefill{{Tokens: 300, Context: 64, Final: true}, {Tokens: 1, Context: 8}},
+		Decode:  []cost.Decode{{Sequences: 1, Context: 100}, {Sequences: 1, Context: 7}},
+	})
+	if clock.ends[0] != cost.Duration(want.Seconds) {
+		t.Errorf("the step lasts %s, want %s", clock.ends[0], cost.Duration(want.Seconds))
+	}
+}
+
+// An answer that comes back as text becomes the same tokens, so that the next turn
+// finds it in the prefix cache, and depends on nothing but seed and place.
+func TestAnswersSurviveTheirText(t *testing.T) {
+	var tokens []int32
+	for at := range 2000 {
+		tokens = append(tokens, word(7, at))
+	}
+	if diff := cmp.Diff(tokens, tokenizer.Encode(nil, tokenizer.Decode(tokens))); diff != "" {
+		t.Errorf("the tokens of the text are others:\n%s", diff)
+	}
+	same := 0
+	for at := range tokens {
+		if word(8, at) == tokens[at] {
+			same++
+		}
+	}
+	if same > len(tokens)/50 {
+		t.Errorf("%d of %d words are those of another seed", same, len(tokens))
+	}
+}
+
+// The real clock does not return early.
+func TestWallClock(t *testing.T) {
+	w := Wall()
+	for _, d := range []time.Duration{-time.Second, 0, 200 * time.Microsecond, 4 * time.Millisecond} {
+		end := w.Now() + d
+		w.SleepUntil(end)
+		if now := w.Now(); now < end {
+			t.Errorf("a sleep until %s ended at %s", end, now)
+		}
+	}
+}
