@@ -140,7 +140,7 @@ func (f *simulateFlags) resolve(cmd *cobra.Command, s *iostreams.IO) (*simulatio
 	sim.request.Sizing = f.request
 	for _, check := range []func() error{
 		func() error { return f.checkGiven(cmd, sc) },
-		func() error { f.takeLength(cmd, sc.Length); return nil },
+		func() error { f.takeLength(cmd, &sc.Length); return nil },
 		f.checkNumbers,
 		func() error { return f.checkSeveral(cmd, &sc) },
 		func() error { return f.trace.check(cmd, sc.Workload) },
@@ -213,16 +213,27 @@ func (f *simulateFlags) checkNumbers() error {
 	return nil
 }
 
-// takeLength is the length that the scenario says, where no flag does.
-func (f *simulateFlags) takeLength(cmd *cobra.Command, file profiles.Length) {
+// takeLength is the length that the scenario says, where no flag does; the scenario
+// that is kept says what holds.
+func (f *simulateFlags) takeLength(cmd *cobra.Command, file *profiles.Length) {
 	given := cmd.Flags().Changed
-	if !given("duration") && !given("requests") {
-		f.length.Duration, f.length.Requests = file.Duration, file.Requests
+	if given("duration") || given("requests") {
+		file.Duration, file.Requests = f.length.Duration, f.length.Requests
 	}
-	if file.Warmup != 0 && !given("warmup") {
+	if given("warmup") {
+		file.Warmup = f.length.Warmup
+		if file.Warmup == 0 {
+			file.Warmup = -1
+		}
+	}
+	if given("drain") {
+		file.Drain = f.length.Drain
+	}
+	f.length.Duration, f.length.Requests = file.Duration, file.Requests
+	if file.Warmup != 0 {
 		f.length.Warmup = max(0, file.Warmup)
 	}
-	if file.Drain != 0 && !given("drain") {
+	if file.Drain != 0 {
 		f.length.Drain = file.Drain
 	}
 }

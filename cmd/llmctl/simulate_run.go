@@ -214,6 +214,7 @@ func (f *simulateFlags) checkSeveral(cmd *cobra.Command, sc *profiles.Scenario) 
 		return fmt.Errorf("--optimize: unknown choice %q, expected rate or cost%s", f.optimize, profiles.DidYouMean(f.optimize, []string{"rate", "cost"}))
 	}
 	compared := sc.Compare
+	sc.Compare = nil // each variant is kept as a scenario of its own
 	if f.optimize == "cost" || f.curve.find {
 		compared = nil // the flag decides what is simulated
 	}

@@ -28,6 +28,12 @@ var engineExperiments = []experiment{
 		between(t, "ttft p99 of 32768", r.median(t, "32768", ttftP99), r.median(t, "2048", ttftP99), 0.9, 1.1)
 	}},
 	{
+		file: "long-prompt", compare: []profiles.Comparison{{Setting: "chunked_prefill", Values: []string{"on", "off"}}},
+		holds: func(t *testing.T, r results) {
+			between(t, "icl max without chunks", r.median(t, "off", iclMax), r.median(t, "on", iclMax), 2, 5)
+		},
+	},
+	{
 		file: "long-prompt", compare: []profiles.Comparison{{Setting: "long_prefill_token_threshold", Values: []string{"1024", "30000"}}},
 		holds: func(t *testing.T, r results) {
 			// A part of the step that the document leaves goes to newcomers.
