@@ -109,6 +109,15 @@ func (r *request) catchUp(p *replica, before int) {
 	r.since = unsteady
 }
 
+// soFar counts the tokens that a request has by now, which goes on.
+func (r *request) soFar() {
+	if p := r.replica; p != nil && p.requests[r.key] == r && r.since >= 0 {
+		next := p.steps.Next()
+		r.catchUp(p, next)
+		r.since = next
+	}
+}
+
 // unsteady is the since of a request that does not get a token in each step.
 const unsteady = -1
 

@@ -56,6 +56,11 @@ func TestGatewayEndings(t *testing.T) {
 		{"finds the queue full", profiles.Cluster{Gateway: profiles.Gateway{InFlight: 1, MaxQueue: 1}}, []ask{long, short, short}, want{"http_503", 503, 1, 0, ms}},
 		{"leaves the queue", profiles.Cluster{Gateway: profiles.Gateway{InFlight: 1}}, []ask{long, {input: 100, output: 10, leaves: 400 * ms}}, want{"cancelled", 0, 1, 0, 400 * ms}},
 
+		{"the one in flight has left, and the replica is told", profiles.Cluster{Gateway: profiles.Gateway{InFlight: 1, PropagateCancel: "on"}}, []ask{{input: 100, output: 100, leaves: 200 * ms}, {at: 300 * ms, input: 100, output: 10}}, want{"ok", 200, 1, 10, 103*ms + 180*us}},
+		{"the one in flight has left, and nobody is told", profiles.Cluster{Gateway: profiles.Gateway{InFlight: 1, PropagateCancel: "off"}}, []ask{{input: 100, output: 100, leaves: 200 * ms}, {at: 300 * ms, input: 100, output: 10}}, want{"ok", 200, 1, 10, 808*ms + 160*us}},
+		{"leaves, and nobody is told", profiles.Cluster{Gateway: profiles.Gateway{PropagateCancel: "off"}}, []ask{{input: 100, output: 100, leaves: 200 * ms}}, want{"cancelled", 200, 1, 19, 200 * ms}},
+		{"leaves the queue, and nobody is told", profiles.Cluster{Gateway: profiles.Gateway{InFlight: 1, PropagateCancel: "off"}}, []ask{{input: 100, output: 100}, {input: 100, output: 100, leaves: 400 * ms}, {at: 500 * ms, input: 100, output: 10}}, want{"ok", 200, 1, 10, 1613*ms + 140*us}},
+		{"what nobody was told to stop is used", profiles.Cluster{Gateway: profiles.Gateway{Limits: profiles.Limits{OutputTPM: 150}, PropagateCancel: "off"}}, []ask{{input: 100, output: 100, leaves: 200 * ms}, {at: 2 * second, input: 100, output: 100}}, want{"http_429", 429, 1, 0, ms}},
 		{"no token in time", profiles.Cluster{Gateway: profiles.Gateway{Timeout: 50 * ms}}, []ask{{input: 10_000, output: 10}}, want{"http_504", 504, 1, 0, 50 * ms}},
 		{"no token in time, twice", profiles.Cluster{Gateway: profiles.Gateway{Timeout: 50 * ms, Retry: profiles.Retry{Attempts: 2}}}, []ask{{input: 10_000, output: 10}}, want{"http_504", 504, 2, 0, 100 * ms}},
 		{"a token in time, and a long answer", profiles.Cluster{Gateway: profiles.Gateway{Timeout: 50 * ms}}, []ask{long}, want{"ok", 200, 1, 100, 1004*ms + 980*us}},

@@ -371,6 +371,7 @@ func drawGateway(t *rapid.T, c *profiles.Cluster) {
 	g.MaxQueue = rapid.IntRange(0, 10).Draw(t, "queue")
 	g.Timeout = rapid.SampledFrom([]time.Duration{0, 80 * time.Millisecond, time.Second}).Draw(t, "timeout")
 	g.Retry = profiles.Retry{Attempts: rapid.IntRange(0, 3).Draw(t, "attempts"), Budget: rapid.SampledFrom([]float64{0, 0.2}).Draw(t, "budget"), Backoff: 20 * time.Millisecond}
+	g.PropagateCancel = rapid.SampledFrom([]string{"", "on", "off"}).Draw(t, "propagate_cancel")
 	if rapid.Bool().Draw(t, "limited") {
 		g.Limits = profiles.Limits{RPM: 300, InputTPM: 20000, OutputTPM: 20000, Concurrent: 8}
 	}

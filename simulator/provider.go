@@ -59,7 +59,7 @@ func (p *provider) leave(r *request) {
 	r.produced = y.tokens
 	r.first = y.from + y.ttft
 	r.last = r.first + time.Duration(y.tokens-1)*y.tpot
-	if s := p.s; s.now >= s.config.Warmup && !s.known {
+	if p.s.measuring() {
 		c := p.counts
 		c.Requests++
 		c.Input += int64(r.prompt)

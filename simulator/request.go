@@ -39,6 +39,8 @@ type request struct {
 	first    time.Duration
 	last     time.Duration
 	chunks   record.StepChunks
+	orphan   bool // its user has left and nobody was told
+	heard    int  // tokens that the user of an orphan has seen
 	ended    bool
 }
 
