@@ -74,6 +74,13 @@ func (c *Collector) rates(r *Report) {
 
 func (c *Collector) tokens(r *Report) {
 	r.Tokens = Tokens{Prompt: c.prompt.value(), Cached: c.cached.value(), Output: c.output.value(), FirstEventAssumed: c.firstAssumed}
+	if len(c.run.Spent) > 0 && c.requests.Cancelled > 0 {
+		unread := 0
+		for _, s := range c.run.Spent {
+			unread += int(s.Unread)
+		}
+		r.Tokens.Unread = &unread
+	}
 	for source := range c.sources {
 		if r.Tokens.Source != "" {
 			r.Tokens.Source = "mixed"

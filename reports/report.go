@@ -92,9 +92,12 @@ type Rates struct {
 
 // Tokens are totals over the requests of the window.
 type Tokens struct {
-	Prompt *int   `json:"prompt,omitempty"`
-	Cached *int   `json:"cached,omitempty"`
-	Output *int   `json:"output,omitempty"`
+	Prompt *int `json:"prompt,omitempty"`
+	Cached *int `json:"cached,omitempty"`
+	Output *int `json:"output,omitempty"`
+	// Unread are tokens that a simulated replica generated after their users had
+	// left; known where requests were cancelled.
+	Unread *int   `json:"unread,omitempty"`
 	Source string `json:"source,omitempty"` // usage, estimated, chunks or mixed
 	// FirstEventAssumed is the number of ok requests whose first event was
 	// taken to hold one token because the server did not say.

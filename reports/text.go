@@ -281,6 +281,9 @@ func (p *page) lengths(r *Report) {
 	if r.Tokens.Source != "" && r.Kind != Simulate {
 		text += "; by " + r.Tokens.Source
 	}
+	if n := r.Tokens.Unread; n != nil && *n > 0 {
+		text += "; " + units.Count(int64(*n)) + " more for users who had left"
+	}
 	p.field("tokens", text)
 }
 

@@ -71,6 +71,12 @@ var variantRows = slices.Concat(repeatedRows, []repeatedRow{
 		}
 		return r.Server.Preemptions
 	}, units.Number},
+	{"unread tokens", "unread_tokens", func(r *Report) *float64 {
+		if r.Tokens.Unread == nil {
+			return nil
+		}
+		return ratio(float64(*r.Tokens.Unread), 1)
+	}, units.Number},
 	{"$ per hour", "usd_per_hour", func(r *Report) *float64 {
 		if r.Cost == nil {
 			return nil

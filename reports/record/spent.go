@@ -22,6 +22,9 @@ type Spent struct {
 
 	Steps  int64
 	Tokens int64 // that the steps computed
+	// Unread are tokens of answers that ended in the window, generated after their
+	// users had left and nobody was told.
+	Unread int64
 }
 
 // spentJSON is a Spent in run.json.
@@ -40,13 +43,14 @@ type spentJSON struct {
 	HeldGateway seconds `json:"held_gateway_s"`
 	Steps       int64   `json:"steps"`
 	Tokens      int64   `json:"tokens"`
+	Unread      int64   `json:"unread_tokens"`
 }
 
 func spentToJSON(all []Spent) (out []spentJSON) {
 	for _, s := range all {
 		out = append(out, spentJSON{
 			s.Page, seconds(s.Alive), seconds(s.Busy), seconds(s.Memory), seconds(s.Compute), seconds(s.Fixed), seconds(s.Collectives),
-			seconds(s.HeldSlots), seconds(s.HeldBlocks), seconds(s.HeldBudget), seconds(s.HeldBatch), seconds(s.HeldGateway), s.Steps, s.Tokens,
+			seconds(s.HeldSlots), seconds(s.HeldBlocks), seconds(s.HeldBudget), seconds(s.HeldBatch), seconds(s.HeldGateway), s.Steps, s.Tokens, s.Unread,
 		})
 	}
 	return out
@@ -58,7 +62,7 @@ func spentFromJSON(all []spentJSON) (out []Spent) {
 			Page: s.Page, Alive: time.Duration(s.Alive), Busy: time.Duration(s.Busy),
 			Memory: time.Duration(s.Memory), Compute: time.Duration(s.Compute), Fixed: time.Duration(s.Fixed), Collectives: time.Duration(s.Collectives),
 			HeldSlots: time.Duration(s.HeldSlots), HeldBlocks: time.Duration(s.HeldBlocks), HeldBudget: time.Duration(s.HeldBudget), HeldBatch: time.Duration(s.HeldBatch), HeldGateway: time.Duration(s.HeldGateway),
-			Steps: s.Steps, Tokens: s.Tokens,
+			Steps: s.Steps, Tokens: s.Tokens, Unread: s.Unread,
 		})
 	}
 	return out
