@@ -291,7 +291,7 @@ func (sim *simulation) variantStudies() (studies []*study.Study, names []string,
 		if len(studies) > 0 {
 			first := studies[0].Scenario()
 			w := &r.Sizing.Scenario
-			if w.Workload.Arrival == sc.Workload.Arrival {
+			if w.Workload.Arrival == sc.Workload.Arrival && loadUnsaid(sc.Workload.Arrival) {
 				w.Workload.Arrival = first.Workload.Arrival
 			}
 			if w.Cluster.Replicas == 0 && len(w.Cluster.Pools) == 0 && r.Sizing.Count == 0 {
@@ -306,6 +306,11 @@ func (sim *simulation) variantStudies() (studies []*study.Study, names []string,
 		return nil
 	})
 	return studies, names, err
+}
+
+// loadUnsaid reports whether nobody said how much an open loop sends.
+func loadUnsaid(a profiles.Arrival) bool {
+	return a == profiles.Arrival{} || a.Process.Takes("rate") && a.RatePerS == 0
 }
 
 // fileName is a name that every file system takes.
