@@ -58,7 +58,7 @@ func between(t *testing.T, what string, a, b, low, high float64) {
 }
 
 // experiments are those of all files.
-var experiments = slices.Concat(engineExperiments, frontExperiments)
+var experiments = slices.Concat(engineExperiments, frontExperiments, limitExperiments)
 
 // TestExperiments: every file of examples/experiments shows what it says.
 func TestExperiments(t *testing.T) {
