@@ -107,10 +107,10 @@ func (s *sim) send(r *request) {
 	s.front.arrive(r)
 }
 
-// cancel is a user who leaves. Where nobody is told, the request goes on without
-// one.
+// cancel is a user who leaves. Where replicas are not told, the request goes on
+// without one; a fallback is told in any case.
 func (s *sim) cancel(r *request) {
-	if g := s.front.gateway; g != nil && g.PropagateCancel == "off" {
+	if g := s.front.gateway; g != nil && g.PropagateCancel == "off" && r.passage.provided == nil {
 		r.soFar()
 		s.hear(r, record.Cancelled, "")
 		r.orphan, r.heard = true, r.produced
@@ -133,8 +133,12 @@ func (s *sim) over(r *request, outcome record.Outcome, failure record.Failure) {
 	switch {
 	case !r.orphan:
 		s.hear(r, outcome, failure)
-	case r.replica != nil && r.passage.provided == nil && s.measuring():
-		r.replica.account.spent.Unread += int64(r.produced - r.heard)
+	case r.replica != nil && r.passage.provided == nil:
+		unread := r.produced - r.heard
+		r.replica.counts.unheard += float64(unread)
+		if s.measuring() {
+			r.replica.account.spent.Unread += int64(unread)
+		}
 	}
 }
 

@@ -105,7 +105,7 @@ var limitExperiments = []experiment{
 		}
 		between(t, "KV usage of 256", r.median(t, "256", kvUsage), r.median(t, "16", kvUsage), 1.3, 2.2)
 	}},
-	{file: "idle-and-late", seeds: 5, holds: func(t *testing.T, r results) {
+	{file: "idle-and-late", seeds: 3, holds: func(t *testing.T, r results) {
 		if p99 := r.median(t, "24", ttftP99); p99 < 5 || p99 > 14 {
 			t.Errorf("ttft p99 with 24 places is %.3g s, want about 9", p99)
 		}
