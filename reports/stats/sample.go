@@ -80,11 +80,15 @@ func (s *Sample) bound() {
 		return
 	}
 	s.sort()
-	if s.upTo == nil {
-		s.merge(s.sorted)
+	different := 0
+	for range s.runs() {
+		different++
 	}
-	if s.kept > s.limit() {
+	switch {
+	case different > s.limit():
 		s.spillOver()
+	case s.upTo == nil:
+		s.merge(s.sorted)
 	}
 }
 
@@ -160,7 +164,8 @@ func (s *Sample) merge(single []float64) {
 		}
 		return 0
 	})
-	s.sorted, s.upTo = make([]float64, 0, len(s.counted)), make([]int, 0, len(s.counted))
+	room := max(len(s.counted), min(len(single), s.limit()))
+	s.sorted, s.upTo = make([]float64, 0, room), make([]int, 0, room)
 	total := 0
 	take := func(v float64, n int) {
 		total += n
