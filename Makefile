@@ -76,10 +76,13 @@ bench-micro: ## run the benchmarks beside the hot paths
 bench-size: ## measure a plan, and a search of 10,000 configurations (bar: 2 s on 2 cores)
 	$(GO) test -run '^$$' -bench 'Compute|Explore' -benchtime 3x ./sizing
 
+# Simulations of a million requests and more take minutes: SIMREQUESTS=1000000 or 3000000.
+SIMREQUESTS ?= 100000
+
 .PHONY: bench-simulator
 bench-simulator: build ## measure the simulator: requests/s, steps/s, allocations, and CPU and memory of whole processes (Linux)
-	$(GO) test -run '^$$' -bench Run -benchtime 5x ./simulator
-	$(GO) run ./cmd/benchsim -llmctl bin/llmctl
+	$(GO) test -run '^$$' -bench "Run|Stretch" -benchtime 5x ./simulator
+	$(GO) run ./cmd/benchsim -llmctl bin/llmctl -requests $(SIMREQUESTS)
 
 .PHONY: bench-peers
 bench-peers: ## install the load tools that bench-loadgen compares with: some gigabytes

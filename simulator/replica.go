@@ -28,10 +28,11 @@ type replica struct {
 
 	// What runs, nil while idle: a batch, or of a plain kind a round (fast.go). With a
 	// pipeline, the batches that run are there.
-	plain bool
-	batch *sched.Batch
-	round *sched.Round
-	pipe  *pipe // nil without a pipeline
+	plain  bool
+	batch  *sched.Batch
+	round  *sched.Round
+	passes func(steady int, context int64) bool // pass
+	pipe   *pipe                                // nil without a pipeline
 
 	group group         // of static batching
 	link  time.Duration // when the link to the host is free
@@ -51,7 +52,7 @@ type counts struct {
 
 func newReplica(s *sim, index int, p *Pool) *replica {
 	k := &p.Kind
-	return &replica{
+	r := &replica{
 		s: s, index: index, pool: p, kind: k, account: newAccount(s.config.Warmup, s.now),
 		sched:    k.engine(),
 		requests: map[sched.ID]*request{},
@@ -61,6 +62,8 @@ func newReplica(s *sim, index int, p *Pool) *replica {
 		cost:     cost.NewEvaluator(&k.Facts, k.Device, &k.Constants),
 		drafts:   cost.NewEvaluator(&k.Facts, k.Device, &k.Constants),
 	}
+	r.passes = r.pass
+	return r
 }
 
 // submit queues a request.
@@ -183,6 +186,11 @@ func (p *replica) addCost(e *sched.Entry) {
 // lasts is how long a step lasts that begins now.
 func (p *replica) lasts(terms cost.Step) time.Duration {
 	p.account.begin(p.s.now, terms, p.sched.Held())
+	return p.lasting(terms)
+}
+
+// lasting is how long a step of such a cost lasts.
+func (p *replica) lasting(terms cost.Step) time.Duration {
 	return max(1, seconds(terms.Seconds*p.pace()))
 }
 
