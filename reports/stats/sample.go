@@ -7,8 +7,8 @@ import (
 )
 
 // MaxRaw is the number of different values that a Sample keeps; beyond it a
-// Histogram takes over. Equal ones are found once there are twice as many (80 MB).
-const MaxRaw = 5_000_000
+// Histogram takes over. Equal ones are found once there are twice as many (160 MB).
+const MaxRaw = 10_000_000
 
 // Sample collects the values of one metric. Up to its limit it keeps them all,
 // and everything computed from them is exact and independent of the order in
