@@ -19,6 +19,7 @@ func (s Scenario) Over(base Scenario) Scenario {
 	if len(s.SLO) == 0 {
 		s.SLO = base.SLO
 	}
+	s.Run = s.Run.Over(base.Run)
 	return s
 }
 

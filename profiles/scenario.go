@@ -17,6 +17,7 @@ type Scenario struct {
 	SLO         []SLO
 	Price       Price
 	Experiment  string // "", "none" or "shared-prefix"
+	Run         Run
 }
 
 // Parallel is how one replica is spread over accelerators.

@@ -20,7 +20,8 @@ func (s Scenario) MarshalJSON() ([]byte, error) {
 		SLO         []SLO      `json:"slo,omitempty"`
 		Price       *jsonPrice `json:"price,omitempty"`
 		Experiment  string     `json:"experiment,omitempty"`
-	}{s.Model, s.Accelerator, s.Engine, s.Parallel, s.Workload, s.Also, s.Serving, s.Cluster, s.SLO, newJSONPrice(s.Price), s.Experiment})
+		Run         Run        `json:"run,omitzero"`
+	}{s.Model, s.Accelerator, s.Engine, s.Parallel, s.Workload, s.Also, s.Serving, s.Cluster, s.SLO, newJSONPrice(s.Price), s.Experiment, s.Run})
 }
 
 type jsonPrice struct {

@@ -35,6 +35,7 @@ func (s Scenario) MarshalYAML() (any, error) {
 	price.number("usd_per_accelerator_hour", s.Price.USDPerAcceleratorHour)
 	out.nested("price", price)
 	out.text("experiment", s.Experiment)
+	out.nested("run", sectionMapping(&s.Run))
 	return out.node(), nil
 }
 

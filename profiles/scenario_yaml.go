@@ -66,6 +66,7 @@ func ParseScenario(data []byte) (*Scenario, error) {
 		key{"slo", func(n *yaml.Node) (err error) { s.SLO, err = readSLOs(n); return err }},
 		key{"price", s.Price.readYAML},
 		key{"experiment", into(&s.Experiment, parseExperiment)},
+		key{"run", inside{&s.Run}.readYAML},
 	)
 	if err != nil {
 		return nil, err

@@ -33,7 +33,7 @@ func run(s *iostreams.IO, args []string) int {
 	_, _ = fmt.Fprintln(s.Out, "| requests | replicas | requests/s offered | CPU seconds | requests per CPU second | peak memory, MB | bytes/request |")
 	_, _ = fmt.Fprintln(s.Out, "|---|---|---|---|---|---|---|")
 	for _, z := range sizes {
-		cmd := exec.Command(*llmctl, "simulate", "-f", *scenario, "--warmup", "0s", "-o", "json",
+		cmd := exec.Command(*llmctl, "simulate", "-f", *scenario, "-o", "json",
 			"--requests", strconv.Itoa(z.requests), "--replicas", strconv.Itoa(z.replicas), "--rps", strconv.Itoa(z.rate))
 		// Exit code 1 says that the report's objectives were missed.
 		if out, err := cmd.Output(); len(out) == 0 {
