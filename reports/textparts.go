@@ -86,6 +86,7 @@ func (p *page) target(r *Report) {
 		p.field("cache", text)
 	}
 	p.server(r.Server)
+	p.gateway(r.Gateway)
 	p.bottleneck(r.Bottleneck)
 	p.gpus(r)
 	if r.Cost != nil {

@@ -40,6 +40,7 @@ type request struct {
 	last     time.Duration
 	chunks   record.StepChunks
 	ended    bool
+	why      string // its last try came to nothing, for a person
 }
 
 // turnOf is the workload's part of a request.
