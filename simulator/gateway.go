@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/llmctl/llmctl/gateway/health"
@@ -86,7 +87,7 @@ func (g *gateway) reserve(r *request) bool {
 	}
 	scope := g.scopes[r.session.Tenant]
 	if scope == nil {
-		scope = g.limiter.NewScope(r.session.Tenant, limit.Limits(g.Limits))
+		scope = g.limiter.NewScope(cmp.Or(r.session.Tenant, "the tenant"), limit.Limits(g.Limits))
 		g.scopes[r.session.Tenant] = scope
 	}
 	ask := limit.Ask{Tokens: limit.Tokens{Input: int64(r.prompt), Output: int64(r.output)}}
