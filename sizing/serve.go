@@ -28,7 +28,7 @@ type Served struct {
 
 	Assumptions []Assumption
 	Warnings    []Warning // of the model, the accelerator and the engine; none of plans
-	Reasons     []string // why it can not serve; the rest is then of no use
+	Reasons     []string  // why it can not serve; the rest is then of no use
 }
 
 // Serve resolves a request as Compute does, without planning for an objective. An
