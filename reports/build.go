@@ -36,6 +36,7 @@ func (c *Collector) Report() *Report {
 	r.Server = serverSection(run.Server, run.Window)
 	r.Timeline = seriesSection(run.Server)
 	r.Bottleneck = bottlenecks(run.Spent, r)
+	r.Gateway = run.Gateway
 	c.gpus(r)
 	r.PrefixCache = c.prefixCache(r.Server)
 	r.Cost = c.cost(r)

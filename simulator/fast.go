@@ -54,7 +54,7 @@ func (p *replica) pass(steady int, context int64) bool {
 	if !s.agenda.idleUntil(end) {
 		return false
 	}
-	p.account.begin(s.now, terms, p.sched.Held())
+	p.account.begin(s.now, terms, p.sched.Held(), s.fleet.starts)
 	s.now = end
 	s.result.Events++
 	s.result.Steps++

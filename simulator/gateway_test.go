@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -94,6 +95,40 @@ func TestGatewayEndings(t *testing.T) {
 			}
 			if r.Chunks != nil && r.Chunks.Len() != output {
 				t.Errorf("%d events of %d tokens", r.Chunks.Len(), output)
+			}
+		})
+	}
+}
+
+// Requests that get no answer say why.
+func TestRefusalsAreExplained(t *testing.T) {
+	long, short := ask{input: 100, output: 100}, ask{input: 100, output: 10}
+	crash := []profiles.Failure{{Kind: "crash"}}
+	for _, test := range []struct {
+		name    string
+		cluster profiles.Cluster
+		asks    []ask
+		want    string // of the last request
+	}{
+		{"too long", profiles.Cluster{}, []ask{{input: 1 << 20, output: 1}}, "prompt of 1048576 tokens leaves no room for output in the "},
+		{"above a limit", profiles.Cluster{Gateway: profiles.Gateway{Limits: profiles.Limits{RPM: 1}}}, []ask{short, short}, "limit of 1 requests of the tenant reached"},
+		{"the queue is full", profiles.Cluster{Gateway: profiles.Gateway{InFlight: 1, MaxQueue: 1}}, []ask{long, short, short}, "the gateway's queue of 1 requests is full"},
+		{"too late", profiles.Cluster{Gateway: profiles.Gateway{Timeout: 50 * ms}}, []ask{{input: 10_000, output: 10}}, "no token within 50ms"},
+		{"nobody there", profiles.Cluster{Failures: crash}, []ask{short, {at: second, input: 100, output: 10}}, "no replica serves"},
+		{"nobody there behind a gateway", profiles.Cluster{Gateway: profiles.Gateway{Timeout: second}, Failures: crash}, []ask{short, {at: second, input: 100, output: 10}}, "no replica serves"},
+		{"died in the middle", profiles.Cluster{Failures: []profiles.Failure{{Kind: "crash", At: 500 * ms}}}, []ask{long}, "its replica failed"},
+		{"answered", profiles.Cluster{}, []ask{short}, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, records := play(t, test.cluster, nil, test.asks)
+			r := records[0]
+			for i := range records {
+				if records[i].ID > r.ID {
+					r = records[i]
+				}
+			}
+			if got := r.Detail; !strings.HasPrefix(got, test.want) || test.want == "" && got != "" {
+				t.Errorf("%s: %q, want %q", ending(&r), got, test.want)
 			}
 		})
 	}

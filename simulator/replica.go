@@ -76,7 +76,7 @@ func (p *replica) submit(r *request) {
 		Priority: p.kind.Serving.Priorities[r.session.Class], Hash: r.hash, Shared: p.shared(r),
 	}))
 	if err != nil {
-		p.s.refused(r)
+		p.s.refused(r, err)
 		return
 	}
 	p.requests[r.key] = r
@@ -185,7 +185,7 @@ func (p *replica) addCost(e *sched.Entry) {
 
 // lasts is how long a step lasts that begins now.
 func (p *replica) lasts(terms cost.Step) time.Duration {
-	p.account.begin(p.s.now, terms, p.sched.Held())
+	p.account.begin(p.s.now, terms, p.sched.Held(), p.s.fleet.starts)
 	return p.lasting(terms)
 }
 

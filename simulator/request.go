@@ -42,6 +42,7 @@ type request struct {
 	orphan   bool // its user has left and nobody was told
 	heard    int  // tokens that the user of an orphan has seen
 	ended    bool
+	why      string // its last try came to nothing, for a person
 }
 
 // turnOf is the workload's part of a request.

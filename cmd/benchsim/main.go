@@ -41,7 +41,7 @@ func run(s *iostreams.IO, args []string) int {
 		if z.requests > *most {
 			break
 		}
-		cmd := exec.Command(*llmctl, "simulate", "-f", *scenario, "--warmup", "0s", "-o", "json",
+		cmd := exec.Command(*llmctl, "simulate", "-f", *scenario, "-o", "json",
 			"--requests", strconv.Itoa(z.requests), "--replicas", strconv.Itoa(z.replicas), "--rps", strconv.Itoa(z.rate))
 		// Exit code 1 says that the report's objectives were missed.
 		if out, err := cmd.Output(); len(out) == 0 {

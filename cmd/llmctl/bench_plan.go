@@ -130,9 +130,6 @@ func (b *bench) warnOfServing() {
 	if !b.scenario.Cluster.IsZero() {
 		parts = append(parts, "cluster")
 	}
-	if b.scenario.Length != (profiles.Length{}) {
-		parts = append(parts, "length")
-	}
 	if len(b.scenario.Compare) > 0 {
 		parts = append(parts, "compare")
 	}

@@ -251,7 +251,8 @@ func (sim *simulation) runVariants(ctx context.Context, c *course) error {
 	for v, name := range names {
 		out = append(out, reports.VariantRuns{Name: name, Runs: all[v*f.repeat : (v+1)*f.repeat]})
 	}
-	if err := sim.writeVariants(reports.NewVariants(f.variants.setting(), out)); err != nil {
+	compared := reports.NewVariants(f.variants.setting(), out)
+	if err := sim.writeVariants(compared); err != nil {
 		return err
 	}
 	for _, k := range keepers {
@@ -261,6 +262,9 @@ func (sim *simulation) runVariants(ctx context.Context, c *course) error {
 	}
 	if c.stop.used() {
 		return silent(exitInterrupted)
+	}
+	if broken := compared.Broken(); len(broken) > 0 {
+		return &failure{code: exitNotHeld, err: errors.New(strings.Join(broken, "; "))}
 	}
 	return nil
 }
@@ -302,7 +306,7 @@ func (sim *simulation) variantStudies() (studies []*study.Study, names []string,
 		if err != nil {
 			return fmt.Errorf("%s %s: %w", f.variants.setting(), name, err)
 		}
-		studies, names = append(studies, st.Unjudged()), append(names, name)
+		studies, names = append(studies, st), append(names, name)
 		return nil
 	})
 	return studies, names, err
