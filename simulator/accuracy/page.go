@@ -33,6 +33,7 @@ func Markdown(c Compared) string {
 	for _, m := range methods {
 		fmt.Fprintf(&b, "- **%s.** %s.\n", m.group, strings.ToUpper(m.name[:1])+m.name[1:])
 	}
+	fmt.Fprintf(&b, "- **%s.** %s.\n", saturatedGroup, saturatedName)
 	b.WriteString(explanation)
 	b.WriteString("## Groups\n\n| group | figure | rows | median error | within the bar | bar | |\n|---|---|---:|---:|---:|---:|---|\n")
 	for _, g := range c.Groups() {
