@@ -29,8 +29,12 @@ func run(s *iostreams.IO, args []string) int {
 	dir := flags.String("data", "", "folder with a serving_measured.csv; the built-in data when empty")
 	page := flags.String("write", "", "write the page here")
 	program := flags.String("machine", "", "an llmctl to measure this machine with, in place of the published measurements")
-	repeats := flags.Int("repeat", 3, "with -machine: measure each load this many times and take medians")
+	repeats := flags.Int("repeat", 4, "with -machine: measure each load this many times, and take the run that was disturbed least")
 	if err := flags.Parse(args); err != nil {
+		return 2
+	}
+	if *repeats < 1 {
+		_, _ = fmt.Fprintf(s.Err, "error: -repeat %d, expected at least 1\n", *repeats)
 		return 2
 	}
 	var err error
