@@ -86,7 +86,7 @@ func (c cell) least() int {
 var undisturbed = figure{"e2e_s", "p50"}
 
 // compareMachine measures this machine and writes the last part of the page.
-func compareMachine(s *iostreams.IO, program string, repeats int, page string) error {
+func compareMachine(s *iostreams.IO, program, only string, repeats int, page string) error {
 	program, err := filepath.Abs(program)
 	if err != nil {
 		return err
@@ -95,6 +95,9 @@ func compareMachine(s *iostreams.IO, program string, repeats int, page string) e
 	fmt.Fprintf(&b, "%s\nMade by `make accuracy-machine` with %d processors (%s/%s): of %d runs at each load the one\nthat other work disturbed least, that with the shortest median request, and in brackets the least and the\nlargest of all, which tell how noisy the machine is. The client shares the processors with the server; its own\nlag stands beside the figures. Above a few milliseconds, or with a load average above the number of processors,\nthe figures are those of a busy machine and say little.\n",
 		machineHeading, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, repeats)
 	for _, e := range experiments {
+		if !strings.Contains(e.name, only) {
+			continue
+		}
 		cells, err := e.measure(program, repeats, s)
 		if err != nil {
 			return fmt.Errorf("%s: %w", e.name, err)

@@ -30,6 +30,7 @@ func run(s *iostreams.IO, args []string) int {
 	page := flags.String("write", "", "write the page here")
 	program := flags.String("machine", "", "an llmctl to measure this machine with, in place of the published measurements")
 	repeats := flags.Int("repeat", 4, "with -machine: measure each load this many times, and take the run that was disturbed least")
+	only := flags.String("only", "", "with -machine: only the experiments whose name contains this")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
@@ -39,7 +40,7 @@ func run(s *iostreams.IO, args []string) int {
 	}
 	var err error
 	if *program != "" {
-		err = compareMachine(s, *program, *repeats, *page)
+		err = compareMachine(s, *program, *only, *repeats, *page)
 	} else {
 		err = compare(s, *dir, *page)
 	}
