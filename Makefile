@@ -39,6 +39,11 @@ accuracy: ## compare plans with published figures, fail where a bar is not held;
 accuracy-simulator: ## simulate published measurements as they were made (some minutes); DATA=DIR takes other files, else docs/simulator-accuracy.md is rewritten
 	$(GO) run ./cmd/accuracysim $(if $(DATA),-data $(DATA),-write docs/simulator-accuracy.md)
 
+.PHONY: accuracy-machine
+accuracy-machine: ## compare simulations with what bench measures on this machine (minutes; needs an idle one), into docs/simulator-accuracy.md
+	$(GO) build -o bin/llmctl ./cmd/llmctl
+	$(GO) run ./cmd/accuracysim -machine bin/llmctl -write docs/simulator-accuracy.md
+
 .PHONY: constants
 constants: ## fit the constants of the step model to the published measurements anew
 	$(GO) run ./cmd/constants -write sizing/cost/constants.yaml

@@ -73,6 +73,9 @@ func (b *bench) complete(sc profiles.Scenario, cmd *cobra.Command) error {
 		if sc.Model != builtinModel {
 			name = "chat"
 		}
+		if !isModeled { // what calibrate and compare need to know
+			sc.Accelerator, sc.Engine = cmp.Or(sc.Accelerator, profiles.CPU), cmp.Or(sc.Engine, profiles.BundledEngine)
+		}
 	}
 	standard, err := profiles.LoadWorkloadProfile(name)
 	if err != nil {

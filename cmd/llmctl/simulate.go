@@ -227,7 +227,11 @@ const maxRepeats = 1000
 // complete fills in the scenario's defaults.
 func (sim *simulation) complete(sc profiles.Scenario) error {
 	var filled defaults
-	standard, err := profiles.LoadWorkloadProfile("chat")
+	name := "chat"
+	if sc.Model == builtinModel {
+		name = builtinModel // as bench takes
+	}
+	standard, err := profiles.LoadWorkloadProfile(name)
 	if err != nil {
 		return err
 	}
