@@ -266,15 +266,6 @@ func (sim *simulation) complete(sc profiles.Scenario) error {
 	return nil
 }
 
-// objectives are those that are judged by.
-func (sim *simulation) objectives() []profiles.SLO {
-	sc := sim.request.Sizing.Scenario
-	if len(sc.SLO) > 0 {
-		return sc.SLO
-	}
-	return []profiles.SLO{profiles.DefaultSLO(sc.Workload.Name)}
-}
-
 // files reads what the scenario and the flags name.
 func (sim *simulation) files() (err error) {
 	r, f := &sim.request, sim.flags
