@@ -39,6 +39,11 @@ accuracy: ## compare plans with published figures, fail where a bar is not held;
 accuracy-simulator: ## simulate published measurements as they were made (some minutes); DATA=DIR takes other files, else docs/simulator-accuracy.md is rewritten
 	$(GO) run ./cmd/accuracysim $(if $(DATA),-data $(DATA),-write docs/simulator-accuracy.md)
 
+.PHONY: accuracy-machine
+accuracy-machine: ## compare simulations with what bench measures on this machine (minutes; needs an idle one), into docs/simulator-accuracy.md
+	$(GO) build -o bin/llmctl ./cmd/llmctl
+	$(GO) run ./cmd/accuracysim -machine bin/llmctl -write docs/simulator-accuracy.md
+
 .PHONY: constants
 constants: ## fit the constants of the step model to the published measurements anew
 	$(GO) run ./cmd/constants -write sizing/cost/constants.yaml
@@ -76,10 +81,13 @@ bench-micro: ## run the benchmarks beside the hot paths
 bench-size: ## measure a plan, and a search of 10,000 configurations (bar: 2 s on 2 cores)
 	$(GO) test -run '^$$' -bench 'Compute|Explore' -benchtime 3x ./sizing
 
+# Simulations of a million requests and more take minutes: SIMREQUESTS=1000000 or 3000000.
+SIMREQUESTS ?= 100000
+
 .PHONY: bench-simulator
 bench-simulator: build ## measure the simulator: requests/s, steps/s, allocations, and CPU and memory of whole processes (Linux)
-	$(GO) test -run '^$$' -bench Run -benchtime 5x ./simulator
-	$(GO) run ./cmd/benchsim -llmctl bin/llmctl
+	$(GO) test -run '^$$' -bench "Run|Stretch" -benchtime 5x ./simulator
+	$(GO) run ./cmd/benchsim -llmctl bin/llmctl -requests $(SIMREQUESTS)
 
 .PHONY: bench-peers
 bench-peers: ## install the load tools that bench-loadgen compares with: some gigabytes

@@ -9,6 +9,10 @@ import (
 	"github.com/llmctl/llmctl/internal/userfile"
 )
 
+// CPU is the key of the accelerator that is this machine's processors. It serves
+// with llmctl's own engine alone, and its rates are nominal.
+const CPU = "cpu"
+
 // Accelerator is one device that serves models. Rates are dense (without
 // sparsity) and per second.
 type Accelerator struct {
@@ -21,6 +25,7 @@ type Accelerator struct {
 	FP16Only           bool    // the 16-bit rate is fp16's, there is no bf16
 	FP8FlopsPerS       float64 // 0 when the device has none
 	FP4FlopsPerS       float64
+	AttentionFlopsPerS float64 // rate of attention, where it is not the 16-bit one; 0 when it is
 	INT8OpsPerS        float64 // dense tensor rate of 8-bit integers; 0 when unknown or none
 	LinkBytesPerS      float64 // to a neighbour, one direction; 0 when unknown
 	Link               string  // "NVLink4", "PCIe5", …
@@ -44,6 +49,7 @@ type acceleratorEntry struct {
 	FP16Only    bool    `yaml:"fp16_only,omitempty"`
 	FP8         float64 `yaml:"fp8_tflops,omitempty"`
 	FP4         float64 `yaml:"fp4_tflops,omitempty"`
+	Attention   float64 `yaml:"attention_tflops,omitempty"`
 	INT8        float64 `yaml:"int8_tops,omitempty"`
 	LinkRate    float64 `yaml:"link_gb_per_s,omitempty"`
 	Link        string  `yaml:"link,omitempty"`
@@ -108,7 +114,7 @@ func ParseAccelerator(data []byte) (*Accelerator, error) {
 		name       string
 		value, low float64
 	}{
-		{"bandwidth_gb_per_s", e.Bandwidth, 1e-3}, {"bf16_tflops", e.BF16, 0}, {"fp8_tflops", e.FP8, 0}, {"fp4_tflops", e.FP4, 0}, {"int8_tops", e.INT8, 0},
+		{"bandwidth_gb_per_s", e.Bandwidth, 1e-3}, {"bf16_tflops", e.BF16, 0}, {"fp8_tflops", e.FP8, 0}, {"fp4_tflops", e.FP4, 0}, {"attention_tflops", e.Attention, 0}, {"int8_tops", e.INT8, 0},
 		{"link_gb_per_s", e.LinkRate, 0}, {"power_w", e.Power, 0},
 	} {
 		if !(f.value >= f.low && f.value <= 1e9) {
@@ -125,7 +131,7 @@ func ParseAccelerator(data []byte) (*Accelerator, error) {
 func (a Accelerator) MarshalYAML() (any, error) {
 	return acceleratorEntry{
 		Key: a.Name, Title: a.Title, MemoryBytes: a.MemoryBytes, Memory: a.MemorySource,
-		Bandwidth: a.BandwidthBytesPerS / 1e9, BF16: a.BF16FlopsPerS / 1e12, FP16Only: a.FP16Only, FP8: a.FP8FlopsPerS / 1e12, FP4: a.FP4FlopsPerS / 1e12, INT8: a.INT8OpsPerS / 1e12,
+		Bandwidth: a.BandwidthBytesPerS / 1e9, BF16: a.BF16FlopsPerS / 1e12, FP16Only: a.FP16Only, FP8: a.FP8FlopsPerS / 1e12, FP4: a.FP4FlopsPerS / 1e12, Attention: a.AttentionFlopsPerS / 1e12, INT8: a.INT8OpsPerS / 1e12,
 		LinkRate: a.LinkBytesPerS / 1e9, Link: a.Link, Power: a.PowerWatts,
 		USDPerHour: a.USDPerHour, PriceSource: a.PriceSource, PriceDate: a.PriceDate, Source: a.Source, Notes: a.Notes,
 	}, nil
@@ -134,7 +140,7 @@ func (a Accelerator) MarshalYAML() (any, error) {
 func (e acceleratorEntry) accelerator() *Accelerator {
 	return &Accelerator{
 		Name: e.Key, Title: e.Title, MemoryBytes: e.MemoryBytes, MemorySource: e.Memory,
-		BandwidthBytesPerS: e.Bandwidth * 1e9, BF16FlopsPerS: e.BF16 * 1e12, FP16Only: e.FP16Only, FP8FlopsPerS: e.FP8 * 1e12, FP4FlopsPerS: e.FP4 * 1e12, INT8OpsPerS: e.INT8 * 1e12,
+		BandwidthBytesPerS: e.Bandwidth * 1e9, BF16FlopsPerS: e.BF16 * 1e12, FP16Only: e.FP16Only, FP8FlopsPerS: e.FP8 * 1e12, FP4FlopsPerS: e.FP4 * 1e12, AttentionFlopsPerS: e.Attention * 1e12, INT8OpsPerS: e.INT8 * 1e12,
 		LinkBytesPerS: e.LinkRate * 1e9, Link: e.Link, PowerWatts: e.Power,
 		USDPerHour: e.USDPerHour, PriceSource: e.PriceSource, PriceDate: e.PriceDate, Source: e.Source, Notes: e.Notes,
 	}

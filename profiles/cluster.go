@@ -86,6 +86,8 @@ type Gateway struct {
 	Timeout  time.Duration // to the first token, after which a try counts as failed
 	Retry    Retry
 	Fallback Fallback
+	// PropagateCancel off has replicas go on with answers whose users have left.
+	PropagateCancel string // on, off
 }
 
 // Limits bound one tenant; 0 is no limit.

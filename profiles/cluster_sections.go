@@ -108,6 +108,7 @@ func (g *Gateway) slots() []slot {
 		{name: "timeout", to: &g.Timeout, as: period(longestTime)},
 		{name: "retry", to: inside{&g.Retry}},
 		{name: "fallback", to: inside{&g.Fallback}},
+		{name: "propagate_cancel", to: &g.PropagateCancel, words: onOff},
 	}
 }
 

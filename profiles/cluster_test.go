@@ -45,6 +45,7 @@ cluster:
     max_queue: 1000
     in_flight: 64
     timeout: 20s
+    propagate_cancel: off
     retry: { attempts: 3, budget: 0.1, backoff: 100ms }
     fallback: { ttft: 800ms, tpot: 20ms, concurrent: 100, usd_per_1m_input: 0.15, usd_per_1m_output: 0.6, when_saturated: on }
   link: { bandwidth: 400Gbit/s, latency: 10us }
@@ -77,7 +78,7 @@ func TestParseCluster(t *testing.T) {
 			},
 			Router: Router{Policy: "prefix_affinity", LoadCap: -1},
 			Gateway: Gateway{
-				Limits: Limits{RPM: 600, InputTPM: 200_000, OutputTPM: 60_000, Concurrent: 50}, MaxQueue: 1000, InFlight: 64, Timeout: 20 * time.Second,
+				Limits: Limits{RPM: 600, InputTPM: 200_000, OutputTPM: 60_000, Concurrent: 50}, MaxQueue: 1000, InFlight: 64, Timeout: 20 * time.Second, PropagateCancel: "off",
 				Retry:    Retry{Attempts: 3, Budget: 0.1, Backoff: 100 * time.Millisecond},
 				Fallback: Fallback{TTFT: 800 * time.Millisecond, TPOT: 20 * time.Millisecond, Concurrent: 100, USDPer1MIn: 0.15, USDPer1MOut: 0.6, WhenSaturated: true},
 			},
@@ -179,6 +180,7 @@ func TestClusterErrors(t *testing.T) {
 		{"nothing shed", "cluster: { gateway: { fallback: { ttft: 1s, tpot: 1ms, when_saturated: on } } }\n", "when_saturated has no effect"},
 		{"half a fallback", "cluster: { gateway: { fallback: { ttft: 1s } } }\n", "needs ttft and tpot"},
 		{"switch", "cluster: { gateway: { in_flight: 1, fallback: { when_saturated: maybe } } }\n", `unknown word "maybe"`},
+		{"half told", "cluster: { gateway: { propagate_cancel: later } }\n", `unknown word "later"`},
 		{"nothing tried again", "cluster: { gateway: { retry: { backoff: 1s } } }\n", "say attempts of 2 or more"},
 		{"nested in one word", "cluster: { gateway: retry=3 }\n", "retry: expected keys of its own"},
 		{"link to nowhere", "cluster: { link: { latency: 1ms } }\n", "there are no pools"},

@@ -4,13 +4,11 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
 
 const comparedScenario = `
-length: { duration: 2m, warmup: 0s, drain: 30s }
 compare: { concurrency: [1, 64], router: ["prefix_affinity:load_cap=none", round_robin] }
 `
 
@@ -21,7 +19,6 @@ func TestCompare(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &Scenario{
-		Length: Length{Duration: 2 * time.Minute, Warmup: -1, Drain: 30 * time.Second},
 		Compare: []Comparison{
 			{Setting: "concurrency", Values: []string{"1", "64"}},
 			{Setting: "router", Values: []string{"prefix_affinity:load_cap=none", "round_robin"}},
@@ -35,13 +32,14 @@ func TestCompare(t *testing.T) {
 		t.Errorf("written and read again: %v %s", err, diff)
 	}
 	data, err := json.Marshal(s)
-	if want := `{"length":{"drain_s":30,"duration_s":120,"warmup_s":0},"compare":[` +
+	if want := `{"compare":[` +
 		`{"setting":"concurrency","values":["1","64"]},{"setting":"router","values":["prefix_affinity:load_cap=none","round_robin"]}]}`; err != nil || string(data) != want {
 		t.Errorf("%s %v, want %s", data, err, want)
 	}
-	base := Scenario{Length: Length{Requests: 3}, Compare: []Comparison{{Setting: "tp", Values: []string{"1", "2"}}}}
-	if over := s.Over(base); cmp.Diff(*s, over) != "" {
-		t.Errorf("over another one it is %+v", over)
+	base := Scenario{Run: Run{Requests: 3}, Compare: []Comparison{{Setting: "tp", Values: []string{"1", "2"}}}}
+	over := s.Over(base)
+	if diff := cmp.Diff(s.Compare, over.Compare); diff != "" {
+		t.Errorf("over another one: %s", diff)
 	}
 	if over := (Scenario{}).Over(base); cmp.Diff(base, over) != "" {
 		t.Errorf("where nothing is said the base is %+v", over)
@@ -56,10 +54,6 @@ func TestCompareErrors(t *testing.T) {
 		"compare: { replicas: [1, 2, 1] }":                      "replicas: the value 1 is there twice",
 		"compare: { replicas: [1, [2]] }":                       "replicas: expected a value",
 		"compare: { replicas: [1, 2], tp: [1, 2], tp: [2, 4] }": "tp is given twice",
-		"length: { duration: 1s, requests: 3 }":                 "duration and requests both bound the run",
-		"length: { duration: -1s }":                             "duration",
-		"length: { warmup: 300d }":                              "warmup",
-		"length: { time: 3s }":                                  "expected one of duration, requests, warmup, drain in length",
 	} {
 		_, err := ParseScenario([]byte(text))
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "line 1") || strings.Contains(err.Error(), "\n") {

@@ -26,6 +26,10 @@ func drawSlots(t *rapid.T, s section) {
 			*p = time.Duration(number())
 		case *bool:
 			*p = true
+		case **time.Duration:
+			*p = new(rapid.SampledFrom([]time.Duration{0, time.Second, time.Hour}).Draw(t, slot.name+" of"))
+		case **uint64:
+			*p = new(rapid.Uint64Max(largestSeed).Draw(t, slot.name+" of"))
 		case *string:
 			words := slot.words
 			if words == nil {

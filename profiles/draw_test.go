@@ -29,6 +29,10 @@ func drawScenario(t *rapid.T) Scenario {
 	if rapid.Bool().Draw(t, "cluster") {
 		s.Cluster = drawCluster(t)
 	}
+	drawSlots(t, &s.Run)
+	if s.Run.Requests > 0 {
+		s.Run.Duration = 0
+	}
 	for i := range rapid.IntRange(0, 2).Draw(t, "objectives") {
 		s.SLO = append(s.SLO, SLO{Class: fmt.Sprintf("class-%d", i), TTFT: time.Duration(rapid.Int64Range(1, int64(time.Hour)).Draw(t, "ttft")),
 			Attainment: rapid.Float64Range(0.5, 1).Draw(t, "attainment")})

@@ -47,9 +47,10 @@ type Engine struct {
 	Version      string         `yaml:"version"`
 	Title        string         `yaml:"title"`
 	Pool         PoolRule       `yaml:"pool"`
-	Utilization  float64        `yaml:"utilization"` // default share of memory
-	BlockSize    int            `yaml:"block_size"`  // tokens
-	Classes      []EngineLimits `yaml:"limits"`      // by memory, ascending
+	PoolTokens   int            `yaml:"pool_tokens,omitempty"` // a pool of this size when none is said, whatever the memory
+	Utilization  float64        `yaml:"utilization"`           // default share of memory
+	BlockSize    int            `yaml:"block_size"`            // tokens
+	Classes      []EngineLimits `yaml:"limits"`                // by memory, ascending
 	WholePrompts int            `yaml:"whole_prompts_up_to,omitempty"`
 	Activation   Activation     `yaml:"activation,omitempty"`
 	NonTorch     NonTorch       `yaml:"non_torch,omitempty"`

@@ -16,6 +16,9 @@ import (
 // DefaultEngine names the engine that a plan assumes when nothing is said.
 const DefaultEngine = "vllm"
 
+// BundledEngine names llmctl's own.
+const BundledEngine = "llmctl"
+
 var engineIndex = sync.OnceValue(func() []Engine {
 	var engines []Engine
 	for _, changes := range readEmbedded[[]yaml.Node]("engines.yaml") {

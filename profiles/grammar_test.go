@@ -310,12 +310,12 @@ func TestDocumentedScenarios(t *testing.T) {
 		}
 	}
 	words := slices.Concat(processes, countKinds, delayKinds, TraceFormats, arrivalNames,
-		[]string{"input", "output", "prefix", "session", "turns", "think", "cancel", "fraction", "after", "classes", "tenants", "models", "tools", "json_schema", "trace", "name", "class", "tenant", "also", "serving", "cluster"},
+		[]string{"input", "output", "prefix", "session", "turns", "think", "cancel", "fraction", "after", "classes", "tenants", "models", "tools", "json_schema", "trace", "name", "class", "tenant", "also", "serving", "cluster", "run"},
 		Policies, CacheSalts, BatchingModes, KVLayouts, CachingModes, Roles, RouterPolicies, AutoscaleMetrics, FailureKinds, OutageTargets)
 	s := Scenario{Cluster: Cluster{Pools: make([]Pool, 1), Failures: make([]Failure, 1)}}
 	for _, section := range []section{
 		&s.Serving, &s.Serving.Speculative, &s.Serving.Offload, &s.Cluster, &s.Cluster.Pools[0], &s.Cluster.Router, &s.Cluster.Gateway,
-		&s.Cluster.Gateway.Limits, &s.Cluster.Gateway.Retry, &s.Cluster.Gateway.Fallback, &s.Cluster.Link, &s.Cluster.Autoscale, &s.Cluster.Failures[0],
+		&s.Cluster.Gateway.Limits, &s.Cluster.Gateway.Retry, &s.Cluster.Gateway.Fallback, &s.Cluster.Link, &s.Cluster.Autoscale, &s.Cluster.Failures[0], &s.Run,
 	} {
 		for _, slot := range section.slots() {
 			if !regexp.MustCompile("`([a-z ]+: )?" + slot.name + "`").Match(text) {

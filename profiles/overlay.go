@@ -16,13 +16,13 @@ func (s Scenario) Over(base Scenario) Scenario {
 	}
 	s.Serving = s.Serving.Over(base.Serving)
 	s.Cluster = s.Cluster.Over(base.Cluster)
-	s.Length = or(s.Length, base.Length)
 	if len(s.Compare) == 0 {
 		s.Compare = base.Compare
 	}
 	if len(s.SLO) == 0 {
 		s.SLO = base.SLO
 	}
+	s.Run = s.Run.Over(base.Run)
 	return s
 }
 

@@ -14,11 +14,11 @@ type Scenario struct {
 	Also        []Workload // further workloads that come at the same time
 	Serving     Serving
 	Cluster     Cluster
-	Length      Length       // of a simulation
 	Compare     []Comparison // variants that a simulation lays side by side
 	SLO         []SLO
 	Price       Price
 	Experiment  string // "", "none" or "shared-prefix"
+	Run         Run
 }
 
 // Parallel is how one replica is spread over accelerators.

@@ -16,8 +16,8 @@ func (s Scenario) Validate() error {
 	if err := s.Cluster.Validate(); err != nil {
 		return fmt.Errorf("cluster: %w", err)
 	}
-	if err := s.Length.Validate(); err != nil {
-		return fmt.Errorf("length: %w", err)
+	if err := s.Run.Validate(); err != nil {
+		return fmt.Errorf("run: %w", err)
 	}
 	for i, p := range s.Cluster.Pools {
 		serving := p.Serving.Over(s.Serving)

@@ -17,12 +17,12 @@ func (s Scenario) MarshalJSON() ([]byte, error) {
 		Also        []Workload   `json:"also,omitempty"`
 		Serving     Serving      `json:"serving,omitzero"`
 		Cluster     Cluster      `json:"cluster,omitzero"`
-		Length      Length       `json:"length,omitzero"`
 		Compare     []Comparison `json:"compare,omitempty"`
 		SLO         []SLO        `json:"slo,omitempty"`
 		Price       *jsonPrice   `json:"price,omitempty"`
 		Experiment  string       `json:"experiment,omitempty"`
-	}{s.Model, s.Accelerator, s.Engine, s.Parallel, s.Workload, s.Also, s.Serving, s.Cluster, s.Length, s.Compare, s.SLO, newJSONPrice(s.Price), s.Experiment})
+		Run         Run          `json:"run,omitzero"`
+	}{s.Model, s.Accelerator, s.Engine, s.Parallel, s.Workload, s.Also, s.Serving, s.Cluster, s.Compare, s.SLO, newJSONPrice(s.Price), s.Experiment, s.Run})
 }
 
 type jsonPrice struct {

@@ -20,7 +20,6 @@ func (s Scenario) MarshalYAML() (any, error) {
 	}
 	out.nested("serving", sectionMapping(&s.Serving))
 	out.nested("cluster", sectionMapping(&s.Cluster))
-	out.nested("length", sectionMapping(&s.Length))
 	out.nested("compare", compareYAML(s.Compare))
 	switch len(s.SLO) {
 	case 0:
@@ -37,6 +36,7 @@ func (s Scenario) MarshalYAML() (any, error) {
 	price.number("usd_per_accelerator_hour", s.Price.USDPerAcceleratorHour)
 	out.nested("price", price)
 	out.text("experiment", s.Experiment)
+	out.nested("run", sectionMapping(&s.Run))
 	return out.node(), nil
 }
 

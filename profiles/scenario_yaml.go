@@ -63,11 +63,11 @@ func ParseScenario(data []byte) (*Scenario, error) {
 		key{"also", func(n *yaml.Node) (err error) { s.Also, err = readAlso(n); return err }},
 		key{"serving", inside{&s.Serving}.readYAML},
 		key{"cluster", inside{&s.Cluster}.readYAML},
-		key{"length", inside{&s.Length}.readYAML},
 		key{"compare", func(n *yaml.Node) (err error) { s.Compare, err = readCompare(n); return err }},
 		key{"slo", func(n *yaml.Node) (err error) { s.SLO, err = readSLOs(n); return err }},
 		key{"price", s.Price.readYAML},
 		key{"experiment", into(&s.Experiment, parseExperiment)},
+		key{"run", inside{&s.Run}.readYAML},
 	)
 	if err != nil {
 		return nil, err

@@ -31,7 +31,7 @@ type form struct {
 // was not said, unless the slot is always said.
 type slot struct {
 	name   string
-	to     any // *int, *int64, *float64, *time.Duration, *bool, *string or a nested
+	to     any // *int, *int64, *float64, *time.Duration, *bool, *string, a nested, or a pointer to a pointer to what 0 can be said of
 	as     measure
 	words  []string // that a string may be; nil for any
 	always bool
@@ -112,8 +112,20 @@ func (s slot) number() (v float64, ok bool) {
 		return *p, true
 	case *time.Duration:
 		return float64(*p), true
+	case **time.Duration:
+		return float64(deref(*p)), true
+	case **uint64:
+		return float64(deref(*p)), true
 	}
 	return 0, false
+}
+
+// deref is what a pointer points to, or zero.
+func deref[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
 }
 
 // set reads a word into the slot.
@@ -152,6 +164,10 @@ func (s slot) set(text string) error {
 		*p = v
 	case *time.Duration:
 		*p = time.Duration(v)
+	case **time.Duration:
+		*p = new(time.Duration(v))
+	case **uint64:
+		*p = new(uint64(v))
 	}
 	return nil
 }
@@ -208,6 +224,10 @@ func (s slot) said() bool {
 		return *p
 	case nested:
 		return p.said()
+	case **time.Duration:
+		return *p != nil
+	case **uint64:
+		return *p != nil
 	}
 	v, _ := s.number()
 	return s.always || v != 0
@@ -264,6 +284,10 @@ func overlay(s, base section) {
 			*p = *from[i].to.(*bool)
 		case *string:
 			*p = *from[i].to.(*string)
+		case **time.Duration:
+			*p = *from[i].to.(**time.Duration)
+		case **uint64:
+			*p = *from[i].to.(**uint64)
 		}
 	}
 }

@@ -77,6 +77,8 @@ func sectionJSON(s section) any {
 			out[slot.name] = *p
 		case *time.Duration:
 			out[slot.name+slot.as.unit] = p.Seconds()
+		case **time.Duration:
+			out[slot.name+slot.as.unit] = (*p).Seconds()
 		default:
 			v, _ := slot.number()
 			out[slot.name+slot.as.unit] = v

@@ -14,7 +14,8 @@ import (
 type Bottleneck struct {
 	Resource string `json:"resource"`
 	// Of is what Share is a share of: "time", that all replicas were alive, or
-	// "waiting", the time in which requests waited for this, of the same.
+	// "waiting", the time in which requests waited for this, of the same, or, where
+	// they waited at the gateway, of the window.
 	Of       string  `json:"of"`
 	Share    float64 `json:"share"`
 	Evidence string  `json:"evidence,omitempty"`
@@ -32,6 +33,7 @@ const (
 	forBudget     = "max_num_batched_tokens"
 	forBatch      = "the end of the batch"
 	forReplica    = "a replica that takes it"
+	forStart      = "a replica that starts"
 
 	ofTime    = "time"
 	ofWaiting = "waiting"
@@ -52,30 +54,37 @@ func bottlenecks(all []record.Spent, r *Report) (out []Bottleneck) {
 		sum.HeldBlocks += s.HeldBlocks
 		sum.HeldBudget += s.HeldBudget
 		sum.HeldBatch += s.HeldBatch
-		sum.HeldGateway += s.HeldGateway
+		sum.HeldStart += s.HeldStart
+		sum.HeldGateway, sum.HeldGatewayStart = s.HeldGateway, s.HeldGatewayStart // one gateway for all
 		sum.Steps += s.Steps
 		sum.Tokens += s.Tokens
 	}
-	if sum.Alive <= 0 {
-		return nil
+	window := time.Duration((r.Window.EndS - r.Window.StartS) * 1e9)
+	start, startOf, startSeen := sum.HeldStart, sum.Alive, "in engines, while a replica started"
+	if start == 0 || float64(sum.HeldGatewayStart)*float64(sum.Alive) > float64(start)*float64(window) { // the larger share
+		start, startOf, startSeen = sum.HeldGatewayStart, window, "in the gateway's queue, while a replica started or none served"
 	}
 	for _, b := range []struct {
 		resource, of string
-		took         time.Duration
+		took, span   time.Duration
 		evidence     string
 	}{
-		{onMemory, ofTime, sum.Memory, stepsText(&sum)},
-		{onCompute, ofTime, sum.Compute, stepsText(&sum)},
-		{onFixed, ofTime, sum.Fixed, stepsText(&sum)},
-		{onCollectives, ofTime, sum.Collectives, ""},
-		{onNothing, ofTime, sum.Alive - sum.Busy, ""},
-		{forSlots, ofWaiting, sum.HeldSlots, gaugeText("running", serverGauge(r, func(s *Server) *Gauge { return s.Running }), units.Number)},
-		{forBlocks, ofWaiting, sum.HeldBlocks, gaugeText("KV usage", serverGauge(r, func(s *Server) *Gauge { return s.KVUsage }), percent) + preempted(r.Server)},
-		{forBudget, ofWaiting, sum.HeldBudget, stepsText(&sum)},
-		{forBatch, ofWaiting, sum.HeldBatch, ""},
-		{forReplica, ofWaiting, sum.HeldGateway, "in the gateway's queue"},
+		{onMemory, ofTime, sum.Memory, sum.Alive, stepsText(&sum)},
+		{onCompute, ofTime, sum.Compute, sum.Alive, stepsText(&sum)},
+		{onFixed, ofTime, sum.Fixed, sum.Alive, stepsText(&sum)},
+		{onCollectives, ofTime, sum.Collectives, sum.Alive, ""},
+		{onNothing, ofTime, sum.Alive - sum.Busy, sum.Alive, ""},
+		{forSlots, ofWaiting, sum.HeldSlots, sum.Alive, gaugeText("running", serverGauge(r, func(s *Server) *Gauge { return s.Running }), units.Number)},
+		{forBlocks, ofWaiting, sum.HeldBlocks, sum.Alive, gaugeText("KV usage", serverGauge(r, func(s *Server) *Gauge { return s.KVUsage }), percent) + preempted(r.Server)},
+		{forBudget, ofWaiting, sum.HeldBudget, sum.Alive, stepsText(&sum)},
+		{forBatch, ofWaiting, sum.HeldBatch, sum.Alive, ""},
+		{forReplica, ofWaiting, sum.HeldGateway, window, "in the gateway's queue"},
+		{forStart, ofWaiting, start, startOf, startSeen},
 	} {
-		if share := rounded(float64(b.took) / float64(sum.Alive)); share >= 0.001 {
+		if b.span <= 0 {
+			continue
+		}
+		if share := rounded(float64(b.took) / float64(b.span)); share >= 0.001 {
 			out = append(out, Bottleneck{b.resource, b.of, share, b.evidence})
 		}
 	}
@@ -125,16 +134,17 @@ func (p *page) bottleneck(all []Bottleneck) {
 			waits = append(waits, fmt.Sprintf("%s in %s", b.Resource, percent(shortShare(b.Share))))
 		}
 	}
-	if len(time) == 0 {
-		return
+	label := "limit"
+	if len(time) > 0 {
+		p.field(label, "time went to "+list(time, ", "))
+		label = ""
 	}
-	p.field("limit", "time went to "+list(time, ", "))
 	if i := slices.IndexFunc(all, func(b Bottleneck) bool { return b.Of == ofWaiting }); i >= 0 {
 		text := "requests waited for " + list(waits, ", ") + " of the time"
 		if all[i].Evidence != "" {
 			text += " (" + all[i].Evidence + ")"
 		}
-		p.field("", text)
+		p.field(label, text)
 	}
 	if advice := remedy(all); advice != "" {
 		p.field("", "try "+advice)
@@ -179,6 +189,8 @@ func remedy(all []Bottleneck) string {
 		return "more replicas, or a larger --max-num-batched-tokens, which costs ICL"
 	case forReplica:
 		return "more replicas, or more requests in flight at each"
+	case forStart:
+		return "replicas that start sooner (autoscale start_delay), more that stay (min), or a lower target"
 	case forBatch:
 		return "continuous batching"
 	}

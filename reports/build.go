@@ -36,6 +36,7 @@ func (c *Collector) Report() *Report {
 	r.Server = serverSection(run.Server, run.Window)
 	r.Timeline = seriesSection(run.Server)
 	r.Bottleneck = bottlenecks(run.Spent, r)
+	r.Gateway = run.Gateway
 	c.gpus(r)
 	r.PrefixCache = c.prefixCache(r.Server)
 	r.Cost = c.cost(r)
@@ -74,6 +75,13 @@ func (c *Collector) rates(r *Report) {
 
 func (c *Collector) tokens(r *Report) {
 	r.Tokens = Tokens{Prompt: c.prompt.value(), Cached: c.cached.value(), Output: c.output.value(), FirstEventAssumed: c.firstAssumed}
+	if len(c.run.Spent) > 0 && c.requests.Cancelled > 0 {
+		unread := 0
+		for _, s := range c.run.Spent {
+			unread += int(s.Unread)
+		}
+		r.Tokens.Unread = &unread
+	}
 	for source := range c.sources {
 		if r.Tokens.Source != "" {
 			r.Tokens.Source = "mixed"

@@ -31,6 +31,10 @@ func writeCalibrated(b *strings.Builder, c fit.Calibration) {
 		kind = "mixtures of experts"
 	}
 	fmt.Fprintf(b, "%s on %s, %s: %s\n\n", e.Engine, e.Family, kind, count(c.Points, "point"))
+	if c.Scaled > 0 {
+		writeScaled(b, c)
+		return
+	}
 	t := Table{Indent: 2, Header: []string{"time per output token", "median error", "80% of points"}, Right: []bool{false, true, true}}
 	for _, row := range []struct {
 		name string
@@ -63,6 +67,13 @@ func writeCalibrated(b *strings.Builder, c fit.Calibration) {
 			paragraph(b, "  ", fmt.Sprintf("%s %.3g is below 1: the points are faster than the accelerator's rates allow. Are accelerator, weight format, lengths and units those of the measurement?", term.Name, term.Fitted))
 		}
 	}
+}
+
+// writeScaled words a calibration that is one factor.
+func writeScaled(b *strings.Builder, c fit.Calibration) {
+	paragraph(b, "  ", fmt.Sprintf("So few loads do not tell constants apart: this machine takes %.3g times as long as the built-in constants have it, "+
+		"with steps that carry prompts as the time to first token says. How far off other loads are was not measured; "+
+		"points at two loads or more, four in all, fit the constants one by one.", c.Scaled))
 }
 
 // termVerdict says whether the points determined a constant, and whether it moved.

@@ -25,21 +25,22 @@ type Report struct {
 	Interrupted bool               `json:"interrupted,omitempty"`
 	ClosedLoop  bool               `json:"closed_loop,omitempty"`
 
-	Window       Window       `json:"window"`
-	Requests     Requests     `json:"requests"`
-	Rates        Rates        `json:"rates"`
-	Tokens       Tokens       `json:"tokens"`
-	InputLength  *Lengths     `json:"input_length,omitempty"`
-	OutputLength *Lengths     `json:"output_length,omitempty"`
-	Latencies                 // ttft_s … lag_s
-	SLO          *SLO         `json:"slo,omitempty"`
-	PrefixCache  *PrefixCache `json:"prefix_cache,omitempty"`
-	Server       *Server      `json:"server,omitempty"`
-	Timeline     *Series      `json:"timeline,omitempty"`
-	Bottleneck   []Bottleneck `json:"bottleneck,omitempty"` // of a simulated run
-	GPUs         []GPU        `json:"gpu,omitempty"`
-	Cost         *Cost        `json:"cost,omitempty"`
-	Client       Client       `json:"client"`
+	Window       Window          `json:"window"`
+	Requests     Requests        `json:"requests"`
+	Rates        Rates           `json:"rates"`
+	Tokens       Tokens          `json:"tokens"`
+	InputLength  *Lengths        `json:"input_length,omitempty"`
+	OutputLength *Lengths        `json:"output_length,omitempty"`
+	Latencies                    // ttft_s … lag_s
+	SLO          *SLO            `json:"slo,omitempty"`
+	PrefixCache  *PrefixCache    `json:"prefix_cache,omitempty"`
+	Server       *Server         `json:"server,omitempty"`
+	Timeline     *Series         `json:"timeline,omitempty"`
+	Bottleneck   []Bottleneck    `json:"bottleneck,omitempty"` // of a simulated run
+	Gateway      *record.Gateway `json:"gateway,omitempty"`    // of a simulated cluster that has one
+	GPUs         []GPU           `json:"gpu,omitempty"`
+	Cost         *Cost           `json:"cost,omitempty"`
+	Client       Client          `json:"client"`
 
 	Histograms map[string]*stats.Bins `json:"histograms,omitempty"` // by the key of the distribution
 	Asserts    []AssertResult         `json:"asserts"`
@@ -92,9 +93,12 @@ type Rates struct {
 
 // Tokens are totals over the requests of the window.
 type Tokens struct {
-	Prompt *int   `json:"prompt,omitempty"`
-	Cached *int   `json:"cached,omitempty"`
-	Output *int   `json:"output,omitempty"`
+	Prompt *int `json:"prompt,omitempty"`
+	Cached *int `json:"cached,omitempty"`
+	Output *int `json:"output,omitempty"`
+	// Unread are tokens that a simulated replica generated after their users had
+	// left; known where requests were cancelled.
+	Unread *int   `json:"unread,omitempty"`
 	Source string `json:"source,omitempty"` // usage, estimated, chunks or mixed
 	// FirstEventAssumed is the number of ok requests whose first event was
 	// taken to hold one token because the server did not say.

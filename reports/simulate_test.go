@@ -204,3 +204,62 @@ func TestSeries(t *testing.T) {
 		t.Error("two samples make a series")
 	}
 }
+
+func TestGatewayIsTold(t *testing.T) {
+	even := func(float64) (running, waiting float64) { return 20, 0 }
+	text := func(g *record.Gateway) string {
+		run := simulated(even)
+		run.Gateway = g
+		r := Summarize(run, slices.Values(flow(even, func(int) record.Outcome { return record.OK })))
+		if r.Gateway != g {
+			t.Errorf("the report has %+v, want %+v", r.Gateway, g)
+		}
+		var b strings.Builder
+		if err := WriteText(&b, r, TextOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(strings.Fields(b.String()), " ")
+	}
+	for want, g := range map[string]*record.Gateway{
+		"gateway 1,200 above a tenant's limits, 3 shed for a full queue, 2 timed out, 4 retried, 5 left alone by the retry budget, 7 by the fallback for $1.25": {
+			Limited: 1200, Shed: 3, TimedOut: 2, Retried: 4, Unretried: 5, Fallback: &record.Provided{Requests: 7, InputTokens: 1, OutputTokens: 2, USD: 1.25}},
+		"gateway turned nobody away, and tried nothing twice": {Fallback: &record.Provided{}},
+	} {
+		if got := text(g); !strings.Contains(got, want) {
+			t.Errorf("%q is not in\n%s", want, got)
+		}
+	}
+	if got := text(nil); strings.Contains(got, "gateway") {
+		t.Errorf("there is no gateway in\n%s", got)
+	}
+}
+
+// TestWaitingForAStart: what starts is a reason of its own, by the larger of the two
+// shares, and has a remedy of its own.
+func TestWaitingForAStart(t *testing.T) {
+	r := &Report{Window: Window{EndS: 100}}
+	spent := []record.Spent{{Alive: 100 * time.Second, HeldStart: 30 * time.Second, HeldSlots: 5 * time.Second}, {Alive: 50 * time.Second}}
+	find := func(all []Bottleneck) (b Bottleneck) {
+		if i := slices.IndexFunc(all, func(b Bottleneck) bool { return b.Resource == forStart }); i >= 0 {
+			return all[i]
+		}
+		return Bottleneck{}
+	}
+	if b := find(bottlenecks(spent, r)); b.Share != 0.2 || b.Of != ofWaiting || !strings.Contains(b.Evidence, "in engines") {
+		t.Errorf("%+v, want 30 of 150 s", b)
+	}
+	for i := range spent {
+		spent[i].HeldGatewayStart = 40 * time.Second
+	}
+	all := bottlenecks(spent, r)
+	if b := find(all); b.Share != 0.4 || !strings.Contains(b.Evidence, "gateway") {
+		t.Errorf("%+v, want 40 of 100 s", b)
+	}
+	if advice := remedy(all); !strings.Contains(advice, "start_delay") {
+		t.Errorf("the advice is %q", advice)
+	}
+	none := []record.Spent{{HeldGatewayStart: 40 * time.Second}} // no replica ever served
+	if b := find(bottlenecks(none, r)); b.Share != 0.4 {
+		t.Errorf("%+v, want 40 of 100 s", b)
+	}
+}

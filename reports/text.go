@@ -183,10 +183,25 @@ func (p *page) defaults(all []record.Default) {
 		return
 	}
 	var filled []string
+	left := 0
 	for _, d := range all {
+		if slices.Contains(engineOwn, d.Name) {
+			left++
+			continue
+		}
 		filled = append(filled, fmt.Sprintf("%s %s (%s)", d.Name, d.Value, d.Flag))
 	}
+	if left > 0 {
+		filled = append(filled, fmt.Sprintf("and %d of the engine's own (-o json)", left))
+	}
 	p.field("defaults", strings.Join(filled, ", "))
+}
+
+// engineOwn are defaults of a simulation that follow from its model, accelerator and
+// engine. The text leaves them to the JSON, which has all.
+var engineOwn = []string{
+	"tensor parallel", "pipeline parallel", "weight dtype", "KV dtype", "prefix caching", "block size", "max_num_seqs", "max_num_batched_tokens",
+	"max_model_len", "memory utilization", "target utilization",
 }
 
 // steadyDiffers is the difference from which on the steady part of the window is
@@ -280,6 +295,9 @@ func (p *page) lengths(r *Report) {
 	text := list(parts, "; ")
 	if r.Tokens.Source != "" && r.Kind != Simulate {
 		text += "; by " + r.Tokens.Source
+	}
+	if n := r.Tokens.Unread; n != nil && *n > 0 {
+		text += "; " + units.Count(int64(*n)) + " more for users who had left"
 	}
 	p.field("tokens", text)
 }

@@ -86,15 +86,21 @@ func (p *page) target(r *Report) {
 		p.field("cache", text)
 	}
 	p.server(r.Server)
+	p.gateway(r.Gateway)
 	p.bottleneck(r.Bottleneck)
 	p.gpus(r)
 	if r.Cost != nil {
-		p.cost(r.Cost)
+		p.cost(r.Cost, r.Timeline != nil && len(r.Timeline.Replicas) > 0)
 	}
 }
 
-func (p *page) cost(c *Cost) {
+// cost is what tokens cost; of a cluster that changes, the hour is the mean one of the
+// window.
+func (p *page) cost(c *Cost, changes bool) {
 	parts := []string{"$" + dollars(c.USDPerHour) + " per hour"}
+	if changes {
+		parts[0] += " on average"
+	}
 	if c.USDPer1MOutput != nil {
 		text := "$" + dollars(*c.USDPer1MOutput) + " per 1M output tokens"
 		if c.USDPer1MOutputGoodput != nil {

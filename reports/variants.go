@@ -1,6 +1,8 @@
 package reports
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/llmctl/llmctl/internal/units"
@@ -71,6 +73,12 @@ var variantRows = slices.Concat(repeatedRows, []repeatedRow{
 		}
 		return r.Server.Preemptions
 	}, units.Number},
+	{"unread tokens", "unread_tokens", func(r *Report) *float64 {
+		if r.Tokens.Unread == nil {
+			return nil
+		}
+		return ratio(float64(*r.Tokens.Unread), 1)
+	}, units.Number},
 	{"$ per hour", "usd_per_hour", func(r *Report) *float64 {
 		if r.Cost == nil {
 			return nil
@@ -134,6 +142,25 @@ func variantValue(values, base []float64, isBase bool) VariantValue {
 	if canShow(len(values), len(base)) {
 		significant := p < variantSignificant
 		out.Significant = &significant
+	}
+	return out
+}
+
+// Broken says of each variant which assertions did not hold in all of its runs.
+func (all *Variants) Broken() (out []string) {
+	for _, v := range all.Variants {
+		for i, a := range v.Runs[0].Asserts {
+			not, measured := 0, ""
+			for _, r := range v.Runs {
+				if got := r.Asserts[i]; !got.OK {
+					not++
+					measured = cmp.Or(got.measured(), got.Reason)
+				}
+			}
+			if not > 0 {
+				out = append(out, fmt.Sprintf("%s %s: %s did not hold in %d of %s, %s in the last of them", all.Setting, v.Name, a.Text, not, count(len(v.Runs), "run"), measured))
+			}
+		}
 	}
 	return out
 }

@@ -61,6 +61,33 @@ func TestVariantsText(t *testing.T) {
 	}
 }
 
+// TestVariantsAreAsserted: what was asserted is told of every variant.
+func TestVariantsAreAsserted(t *testing.T) {
+	asserted := func(ok ...bool) (runs []*Report) {
+		for _, held := range ok {
+			v := 0.25
+			runs = append(runs, &Report{Asserts: []AssertResult{{Text: "p99(ttft) < 200ms", Value: &v, OK: held}}})
+		}
+		return runs
+	}
+	text := func(all *Variants) string {
+		var b strings.Builder
+		if err := WriteVariants(&b, all, TextOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	held := NewVariants("router", []VariantRuns{{"a", asserted(true, true)}, {"b", asserted(true, true)}})
+	if got := held.Broken(); got != nil || !strings.Contains(text(held), "1 assertion held in every run") {
+		t.Errorf("%q in\n%s", got, text(held))
+	}
+	broken := NewVariants("router", []VariantRuns{{"a", asserted(true, true)}, {"b", asserted(true, false)}})
+	want := "router b: p99(ttft) < 200ms did not hold in 1 of 2 runs, 250 ms in the last of them"
+	if got := broken.Broken(); len(got) != 1 || got[0] != want || !strings.Contains(text(broken), want) {
+		t.Errorf("got %q, want %q, in\n%s", got, want, text(broken))
+	}
+}
+
 func TestVariantsTell(t *testing.T) {
 	all := NewVariants("policy", []VariantRuns{seeded("a", 6, 1), seeded("b", 6, 2), {Name: "c"}})
 	find := func(key string) VariantMetric {

@@ -29,6 +29,13 @@ func WriteVariants(w io.Writer, all *Variants, opts TextOptions) error {
 	for _, note := range all.notes() {
 		p.line(p.paint(faint, note))
 	}
+	broken := all.Broken()
+	for _, text := range broken {
+		p.line(p.paint(red, "✗ ") + text)
+	}
+	if asserts := all.Variants[0].Runs[0].Asserts; len(broken) == 0 && len(asserts) > 0 {
+		p.line(p.paint(green, "✓ ") + count(len(asserts), "assertion") + " held in every run")
+	}
 	for _, v := range all.Variants {
 		for _, r := range v.Runs {
 			if verdict := r.Verdict(); !verdict.Trustworthy() {

@@ -21,6 +21,7 @@ type account struct {
 	began time.Duration
 	terms cost.Step
 	held  sched.Hold
+	help  bool // a replica started meanwhile
 }
 
 func newAccount(window, now time.Duration) account { return account{from: window, up: now} }
@@ -36,10 +37,10 @@ func (a *account) stop(now, end time.Duration) {
 	a.up = -1
 }
 
-// begin is a step that begins: the terms of its time, and what kept others from
-// being in it.
-func (a *account) begin(now time.Duration, terms cost.Step, held sched.Hold) {
-	a.began, a.terms, a.held = now, terms, held
+// begin is a step that begins: the terms of its time, what kept others from being in
+// it, and whether help is on its way, a replica that starts.
+func (a *account) begin(now time.Duration, terms cost.Step, held sched.Hold, help bool) {
+	a.began, a.terms, a.held, a.help = now, terms, held, help
 }
 
 // end is the step's end. The part of it that lies in the window counts.
@@ -65,6 +66,10 @@ func (a *account) end(now, windowEnd time.Duration) {
 	part := func(seconds float64) time.Duration { return time.Duration(float64(took) * (seconds / a.terms.Seconds)) }
 	m, c, x := part(overlapped*memory), part(overlapped*compute), part(a.terms.Collective)
 	s.Memory, s.Compute, s.Collectives, s.Fixed = s.Memory+m, s.Compute+c, s.Collectives+x, s.Fixed+took-m-c-x
+	if a.help && a.held != sched.HeldNothing {
+		s.HeldStart += took
+		return
+	}
 	switch a.held {
 	case sched.HeldSlots:
 		s.HeldSlots += took
@@ -77,20 +82,50 @@ func (a *account) end(now, windowEnd time.Duration) {
 	}
 }
 
-// waits is for how long of the window somebody has waited at the gateway.
+// wait is what those who wait at the gateway wait for.
+type wait uint8
+
+const (
+	nobody   wait = iota // waits
+	forRoom              // at replicas that serve
+	forStart             // of a replica: one starts, or none serves
+)
+
+// waits is for how long of the window somebody has waited at the gateway, and for
+// what.
 type waits struct {
-	some  bool // do now
+	now   wait
 	since time.Duration
-	held  time.Duration
+	held  [forStart + 1]time.Duration
 }
 
-// noteQueue notes whether somebody waits from now on.
+// noteQueue notes whether somebody waits from now on. It is called when the queue
+// has changed, and when replicas have.
 func (s *sim) noteQueue() {
-	w, some := &s.waits, s.front.waiting() > 0
-	if w.some {
-		w.held += max(0, min(s.now, s.windowEnd())-max(w.since, s.config.Warmup))
+	w := &s.waits
+	w.held[w.now] += max(0, min(s.now, s.windowEnd())-max(w.since, s.config.Warmup))
+	w.now, w.since = nobody, s.now
+	if s.front.waiting() > 0 {
+		w.now = s.front.awaited()
 	}
-	w.some, w.since = some, s.now
+}
+
+// awaited is what who waits at the gateway waits for.
+func (f *front) awaited() wait {
+	serves := false
+	for _, p := range f.replicas {
+		switch {
+		case !p.kind.takes(entry):
+		case p.state == starting:
+			return forStart
+		case p.state == serving:
+			serves = true
+		}
+	}
+	if serves {
+		return forRoom
+	}
+	return forStart
 }
 
 // spent is what the replicas' time went to, once the window is known.
@@ -101,7 +136,7 @@ func (s *sim) spent() (all []record.Spent) {
 			p.account.stop(s.now, s.windowEnd())
 		}
 		p.account.spent.Page = p.page()
-		p.account.spent.HeldGateway = min(s.waits.held, p.account.spent.Alive)
+		p.account.spent.HeldGateway, p.account.spent.HeldGatewayStart = s.waits.held[forRoom], s.waits.held[forStart]
 		all = append(all, p.account.spent)
 	}
 	return all

@@ -91,3 +91,33 @@ func TestTimeIsAccountedFor(t *testing.T) {
 		})
 	}
 }
+
+// TestWaitingForAStart: who waits while a replica starts does not wait for room, be
+// it at the gateway or in an engine.
+func TestWaitingForAStart(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		gateway profiles.Gateway
+		delay   time.Duration
+		held    func(record.Spent) time.Duration
+	}{
+		{"at the gateway", profiles.Gateway{InFlight: 4}, 5 * time.Second, func(s record.Spent) time.Duration { return s.HeldGatewayStart }},
+		{"in an engine", profiles.Gateway{}, 5 * time.Second, func(s record.Spent) time.Duration { return s.HeldStart }},
+		{"at the gateway, for none", profiles.Gateway{InFlight: 4}, 0, nil},
+		{"in an engine, for none", profiles.Gateway{}, 0, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := smallCluster(t, 1, 400, 40)
+			c.Cluster.Gateway = tc.gateway
+			c.Cluster.Autoscale = profiles.Autoscale{Metric: "kv_usage", Target: 0.1, Min: 1, Max: 3, Interval: time.Second, StartDelay: tc.delay}
+			result, _ := simulateAll(t, c)
+			s := result.Spent[0]
+			switch waited := s.HeldStart + s.HeldGatewayStart; {
+			case tc.held == nil && waited != 0:
+				t.Errorf("replicas start at once, and %v were waited for it", waited)
+			case tc.held != nil && (tc.held(s) < time.Second || tc.held(s) > tc.delay+2*time.Second):
+				t.Errorf("replicas that take %v to start kept requests waiting for %v", tc.delay, tc.held(s))
+			}
+		})
+	}
+}

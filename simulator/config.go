@@ -107,5 +107,5 @@ type Result struct {
 	// over it, of the replicas whose price is known and of what the fallback was paid.
 	ReplicaSeconds, AcceleratorSeconds, USDPerHour float64
 
-	Gateway GatewayCounts // zero without a gateway
+	Gateway *record.Gateway // nil without one
 }

@@ -48,6 +48,9 @@ func (s *sim) write(r *request, outcome record.Outcome, failure record.Failure) 
 	case record.Cancelled, record.Cut, record.Failed:
 		rec.Closed = record.At(s.now)
 		rec.HTTPStatus = status(failure, r.produced > 0)
+		if outcome == record.Failed {
+			rec.Detail = r.why
+		}
 	}
 	s.emit(rec)
 }

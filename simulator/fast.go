@@ -32,7 +32,37 @@ func (p *replica) runRounds() {
 		p.s.now = end
 		p.s.result.Events++
 		p.endRound()
+		p.runStretch()
 	}
+}
+
+// runStretch advances the steps at once in which nobody joins, ends or is preempted,
+// up to what else happens.
+func (p *replica) runStretch() {
+	if p.state != down && p.cost.Sums() {
+		p.sched.Advance(p.passes)
+	}
+}
+
+// pass runs the next step of a stretch, if it ends before anything else happens.
+func (p *replica) pass(steady int, context int64) bool {
+	s := p.s
+	p.cost.Reset()
+	p.cost.AddSum(steady, context)
+	terms := p.cost.Step()
+	end := s.now + p.lasting(terms)
+	if !s.agenda.idleUntil(end) {
+		return false
+	}
+	p.account.begin(s.now, terms, p.sched.Held(), s.fleet.starts)
+	s.now = end
+	s.result.Events++
+	s.result.Steps++
+	p.account.end(end, s.windowEnd())
+	p.steps.Add(end)
+	p.counts.generated += float64(steady)
+	p.forget()
+	return true
 }
 
 // noteSteady notes from and to which step requests get one token in each.
@@ -107,6 +137,15 @@ func (r *request) catchUp(p *replica, before int) {
 		r.chunks.ExtendTo(r.since, before)
 	}
 	r.since = unsteady
+}
+
+// soFar counts the tokens that a request has by now, which goes on.
+func (r *request) soFar() {
+	if p := r.replica; p != nil && p.requests[r.key] == r && r.since >= 0 {
+		next := p.steps.Next()
+		r.catchUp(p, next)
+		r.since = next
+	}
 }
 
 // unsteady is the since of a request that does not get a token in each step.

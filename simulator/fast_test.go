@@ -95,6 +95,7 @@ func drawScenario(t *rapid.T) simulator.Config {
 		Pools: []simulator.Pool{{Replicas: num("replicas", 1, 3), Kind: kind}}, Streams: []*workload.Stream{stream}, Seed: seed,
 		Duration: 5 * time.Second, Drain: 10 * time.Second,
 	}
+	c.Cluster.Gateway.PropagateCancel = rapid.SampledFrom([]string{"", "off"}).Draw(t, "propagate_cancel")
 	switch num("failure", 0, 3) {
 	case 0:
 		c.Cluster.Failures = []profiles.Failure{{Kind: "crash", At: 2 * time.Second, For: time.Second}}

@@ -12,6 +12,7 @@ import (
 type fleet struct {
 	paid    []payment
 	changes []FleetChange
+	starts  bool // a replica, now
 }
 
 // payment is what one replica was there for.
@@ -78,6 +79,7 @@ func (p *replica) stats() sched.Stats {
 
 // noteFleet writes down how many replicas are in each state.
 func (s *sim) noteFleet() {
+	s.noteQueue()
 	c := FleetChange{At: s.now}
 	for _, p := range s.front.replicas {
 		switch {
@@ -92,6 +94,7 @@ func (s *sim) noteFleet() {
 			c.Down++
 		}
 	}
+	s.fleet.starts = c.Starting > 0
 	if n := len(s.fleet.changes); n > 0 && s.fleet.changes[n-1].At == s.now {
 		s.fleet.changes[n-1] = c
 		return

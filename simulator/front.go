@@ -1,8 +1,10 @@
 package simulator
 
 import (
+	"errors"
 	"time"
 
+	"github.com/llmctl/llmctl/engine/sched"
 	"github.com/llmctl/llmctl/gateway/route"
 	"github.com/llmctl/llmctl/reports/record"
 )
@@ -53,6 +55,7 @@ func (f *front) arrive(r *request) {
 	p := f.choose(r, entry)
 	if p == nil {
 		r.attempts++
+		r.why = noneServes
 		f.refuse(r, record.Connect)
 		return
 	}
@@ -105,9 +108,16 @@ func (f *front) gone(p *replica) {
 	}
 }
 
+// Why requests fail, for a person, where no policy says it.
+const (
+	noneServes = "no replica serves"
+	brokeOff   = "its replica failed"
+)
+
 // lost is a request whose replica has died, or broken off, under it, and has
 // forgotten it. One that has begun to answer can not be answered by another.
 func (f *front) lost(r *request) {
+	r.why = brokeOff
 	switch {
 	case f.gateway != nil:
 		f.gateway.lost(r)
@@ -174,7 +184,11 @@ func (f *front) release(r *request) {
 }
 
 // refused is a request that its engine does not take: it can never run.
-func (s *sim) refused(r *request) {
+func (s *sim) refused(r *request, why error) {
+	if long := (*sched.TooLongError)(nil); errors.As(why, &long) {
+		why = long
+	}
+	r.why = why.Error()
 	s.front.release(r)
 	s.front.refuse(r, record.HTTPFailure(400))
 }

@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/llmctl/llmctl/gateway/health"
@@ -22,24 +23,7 @@ type gateway struct {
 	breakers []*health.Breaker // of replicas, by index
 	budget   *health.Budget    // nil: retries have no bound but their number
 	provider *provider         // nil: there is no fallback
-	counts   GatewayCounts
-}
-
-// GatewayCounts are what the gateway did in all of a run.
-type GatewayCounts struct {
-	Limited   int64 // requests above their tenant's limits
-	Shed      int64 // requests that found the queue full, or had to leave it
-	TimedOut  int64 // tries without a token in time
-	Retried   int64 // tries after the first, the fallback's apart
-	Unretried int64 // failed tries that the retry budget left at that
-	// Fallback is what the provider answered in the window, in part or whole.
-	Fallback ProviderCounts
-}
-
-// ProviderCounts are requests that a fallback provider took, and their cost.
-type ProviderCounts struct {
-	Requests, Input, Output int64 // tokens
-	USD                     float64
+	counts   record.Gateway
 }
 
 // newGateway returns nil when the cluster has no gateway.
@@ -56,7 +40,8 @@ func newGateway(f *front) *gateway {
 		g.budget = health.NewBudget(c.Retry.Budget)
 	}
 	if c.Fallback.TTFT > 0 {
-		g.provider = &provider{Fallback: c.Fallback, s: f.s, counts: &g.counts.Fallback}
+		g.counts.Fallback = &record.Provided{}
+		g.provider = &provider{Fallback: c.Fallback, s: f.s, counts: g.counts.Fallback}
 	}
 	return g
 }
@@ -78,7 +63,7 @@ type passage struct {
 func (g *gateway) admit(r *request) {
 	r.passage = &passage{}
 	if !g.reserve(r) {
-		g.counts.Limited++
+		g.count(&g.counts.Limited)
 		g.f.refuse(r, record.HTTPFailure(429))
 		return
 	}
@@ -88,6 +73,13 @@ func (g *gateway) admit(r *request) {
 	g.dispatch(r)
 }
 
+// count counts what happens in the window.
+func (g *gateway) count(n *int64) {
+	if s := g.f.s; s.now >= s.config.Warmup && !s.known {
+		*n++
+	}
+}
+
 // reserve takes what the request may use from its tenant's limits.
 func (g *gateway) reserve(r *request) bool {
 	if g.Limits == (profiles.Limits{}) {
@@ -95,12 +87,15 @@ func (g *gateway) reserve(r *request) bool {
 	}
 	scope := g.scopes[r.session.Tenant]
 	if scope == nil {
-		scope = g.limiter.NewScope(r.session.Tenant, limit.Limits(g.Limits))
+		scope = g.limiter.NewScope(cmp.Or(r.session.Tenant, "the tenant"), limit.Limits(g.Limits))
 		g.scopes[r.session.Tenant] = scope
 	}
 	ask := limit.Ask{Tokens: limit.Tokens{Input: int64(r.prompt), Output: int64(r.output)}}
 	reservation, err := g.limiter.Reserve(g.f.s.now, ask, scope)
 	r.passage.reservation = reservation
+	if err != nil {
+		r.why = err.Error()
+	}
 	return err == nil
 }
 
@@ -147,8 +142,11 @@ func (s *sim) settleGateway() {
 		return
 	}
 	r := &s.result
+	r.Gateway = &g.counts
+	if g.provider == nil {
+		return
+	}
 	g.provider.bill()
-	r.Gateway = g.counts
 	if length := float64(r.Window.End-r.Window.Start) / 1e9; r.USDPerHour > 0 && length > 0 {
 		r.USDPerHour += g.counts.Fallback.USD * 3600 / length
 	}

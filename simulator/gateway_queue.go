@@ -1,6 +1,8 @@
 package simulator
 
 import (
+	"fmt"
+
 	"github.com/llmctl/llmctl/gateway/queue"
 	"github.com/llmctl/llmctl/reports/record"
 )
@@ -60,6 +62,7 @@ type unserved struct{ r *request }
 
 func (u unserved) happen(s *sim) {
 	if !u.r.ended {
+		u.r.why = noneServes
 		s.front.gateway.failed(u.r, record.HTTPFailure(503))
 	}
 }
@@ -68,10 +71,11 @@ func (u unserved) happen(s *sim) {
 // such ones.
 func (g *gateway) shed(r *request) {
 	r.passage.ticket = nil
-	g.counts.Shed++
+	g.count(&g.counts.Shed)
 	if g.Fallback.WhenSaturated && g.provider.take(r) {
 		return
 	}
+	r.why = fmt.Sprintf("the gateway's queue of %d requests is full", g.MaxQueue)
 	g.f.refuse(r, record.HTTPFailure(503))
 }
 

@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -56,6 +57,12 @@ func TestGatewayEndings(t *testing.T) {
 		{"finds the queue full", profiles.Cluster{Gateway: profiles.Gateway{InFlight: 1, MaxQueue: 1}}, []ask{long, short, short}, want{"http_503", 503, 1, 0, ms}},
 		{"leaves the queue", profiles.Cluster{Gateway: profiles.Gateway{InFlight: 1}}, []ask{long, {input: 100, output: 10, leaves: 400 * ms}}, want{"cancelled", 0, 1, 0, 400 * ms}},
 
+		{"the one in flight has left, and the replica is told", profiles.Cluster{Gateway: profiles.Gateway{InFlight: 1, PropagateCancel: "on"}}, []ask{{input: 100, output: 100, leaves: 200 * ms}, {at: 300 * ms, input: 100, output: 10}}, want{"ok", 200, 1, 10, 103*ms + 180*us}},
+		{"the one in flight has left, and nobody is told", profiles.Cluster{Gateway: profiles.Gateway{InFlight: 1, PropagateCancel: "off"}}, []ask{{input: 100, output: 100, leaves: 200 * ms}, {at: 300 * ms, input: 100, output: 10}}, want{"ok", 200, 1, 10, 808*ms + 160*us}},
+		{"leaves, and nobody is told", profiles.Cluster{Gateway: profiles.Gateway{PropagateCancel: "off"}}, []ask{{input: 100, output: 100, leaves: 200 * ms}}, want{"cancelled", 200, 1, 19, 200 * ms}},
+		{"leaves the queue, and nobody is told", profiles.Cluster{Gateway: profiles.Gateway{InFlight: 1, PropagateCancel: "off"}}, []ask{{input: 100, output: 100}, {input: 100, output: 100, leaves: 400 * ms}, {at: 500 * ms, input: 100, output: 10}}, want{"ok", 200, 1, 10, 1613*ms + 140*us}},
+		{"what nobody was told to stop is used", profiles.Cluster{Gateway: profiles.Gateway{Limits: profiles.Limits{OutputTPM: 150}, PropagateCancel: "off"}}, []ask{{input: 100, output: 100, leaves: 200 * ms}, {at: 2 * second, input: 100, output: 100}}, want{"http_429", 429, 1, 0, ms}},
+		{"leaves the fallback, which is told in any case", profiles.Cluster{Gateway: profiles.Gateway{Fallback: fallback, PropagateCancel: "off"}, Failures: outage(0, second)}, []ask{{input: 100, output: 10, leaves: 351 * ms}}, want{"cancelled", 200, 2, 6, 351 * ms}},
 		{"no token in time", profiles.Cluster{Gateway: profiles.Gateway{Timeout: 50 * ms}}, []ask{{input: 10_000, output: 10}}, want{"http_504", 504, 1, 0, 50 * ms}},
 		{"no token in time, twice", profiles.Cluster{Gateway: profiles.Gateway{Timeout: 50 * ms, Retry: profiles.Retry{Attempts: 2}}}, []ask{{input: 10_000, output: 10}}, want{"http_504", 504, 2, 0, 100 * ms}},
 		{"a token in time, and a long answer", profiles.Cluster{Gateway: profiles.Gateway{Timeout: 50 * ms}}, []ask{long}, want{"ok", 200, 1, 100, 1004*ms + 980*us}},
@@ -88,6 +95,40 @@ func TestGatewayEndings(t *testing.T) {
 			}
 			if r.Chunks != nil && r.Chunks.Len() != output {
 				t.Errorf("%d events of %d tokens", r.Chunks.Len(), output)
+			}
+		})
+	}
+}
+
+// Requests that get no answer say why.
+func TestRefusalsAreExplained(t *testing.T) {
+	long, short := ask{input: 100, output: 100}, ask{input: 100, output: 10}
+	crash := []profiles.Failure{{Kind: "crash"}}
+	for _, test := range []struct {
+		name    string
+		cluster profiles.Cluster
+		asks    []ask
+		want    string // of the last request
+	}{
+		{"too long", profiles.Cluster{}, []ask{{input: 1 << 20, output: 1}}, "prompt of 1048576 tokens leaves no room for output in the "},
+		{"above a limit", profiles.Cluster{Gateway: profiles.Gateway{Limits: profiles.Limits{RPM: 1}}}, []ask{short, short}, "limit of 1 requests of the tenant reached"},
+		{"the queue is full", profiles.Cluster{Gateway: profiles.Gateway{InFlight: 1, MaxQueue: 1}}, []ask{long, short, short}, "the gateway's queue of 1 requests is full"},
+		{"too late", profiles.Cluster{Gateway: profiles.Gateway{Timeout: 50 * ms}}, []ask{{input: 10_000, output: 10}}, "no token within 50ms"},
+		{"nobody there", profiles.Cluster{Failures: crash}, []ask{short, {at: second, input: 100, output: 10}}, "no replica serves"},
+		{"nobody there behind a gateway", profiles.Cluster{Gateway: profiles.Gateway{Timeout: second}, Failures: crash}, []ask{short, {at: second, input: 100, output: 10}}, "no replica serves"},
+		{"died in the middle", profiles.Cluster{Failures: []profiles.Failure{{Kind: "crash", At: 500 * ms}}}, []ask{long}, "its replica failed"},
+		{"answered", profiles.Cluster{}, []ask{short}, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, records := play(t, test.cluster, nil, test.asks)
+			r := records[0]
+			for i := range records {
+				if records[i].ID > r.ID {
+					r = records[i]
+				}
+			}
+			if got := r.Detail; !strings.HasPrefix(got, test.want) || test.want == "" && got != "" {
+				t.Errorf("%s: %q, want %q", ending(&r), got, test.want)
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/llmctl/llmctl/gateway/health"
@@ -26,7 +27,7 @@ func (g *gateway) place(r *request, p *replica) {
 	}
 	now, w := g.f.s.now, r.passage
 	if w.tries++; w.tries > 1 {
-		g.counts.Retried++
+		g.count(&g.counts.Retried)
 	}
 	w.breaker = g.breaker(p)
 	w.pass = w.breaker.Tried(now)
@@ -45,10 +46,11 @@ func (d deadline) happen(s *sim) {
 	if r.ended || !r.held || r.produced > 0 || r.passage.deadline != s.now {
 		return
 	}
-	g.counts.TimedOut++
+	g.count(&g.counts.TimedOut)
 	r.passage.failed(s.now)
 	r.replica.abort(r)
 	g.f.release(r)
+	r.why = fmt.Sprintf("no token within %s", g.Timeout)
 	g.failed(r, record.HTTPFailure(504))
 }
 
@@ -76,7 +78,7 @@ func (g *gateway) failed(r *request, failure record.Failure) {
 			g.f.s.agenda.plan(now+pause, another{r})
 			return
 		}
-		g.counts.Unretried++
+		g.count(&g.counts.Unretried)
 	}
 	if g.provider.take(r) {
 		return

@@ -190,8 +190,8 @@ func (w *watched) checkReplicas() {
 			w.t.Fatalf("request %d has ended and is in flight", r.id)
 		}
 	}
-	if len(w.s.flying) != w.s.open {
-		w.t.Fatalf("%d requests in flight, %d counted", len(w.s.flying), w.s.open)
+	if n := len(w.s.flying) - len(w.s.inFlight(func(r *request) bool { return r.orphan })); n != w.s.open {
+		w.t.Fatalf("%d requests in flight that somebody waits for, %d counted", n, w.s.open)
 	}
 	for _, p := range w.s.front.replicas {
 		if p.load != held[p] {
@@ -227,6 +227,10 @@ func (w *watched) checkEnd() {
 		sampled += p.counts.generated
 		unheard += p.counts.unheard
 		dropped = dropped || p.state == down
+	}
+	for _, r := range s.flying { // nobody waits for them
+		r.soFar()
+		unheard += float64(r.produced - r.heard)
 	}
 	if sampled != w.received+unheard {
 		t.Fatalf("%g tokens were sampled, %g received, %g for nobody (a replica is down: %t)", sampled, w.received, unheard, dropped)
@@ -371,6 +375,7 @@ func drawGateway(t *rapid.T, c *profiles.Cluster) {
 	g.MaxQueue = rapid.IntRange(0, 10).Draw(t, "queue")
 	g.Timeout = rapid.SampledFrom([]time.Duration{0, 80 * time.Millisecond, time.Second}).Draw(t, "timeout")
 	g.Retry = profiles.Retry{Attempts: rapid.IntRange(0, 3).Draw(t, "attempts"), Budget: rapid.SampledFrom([]float64{0, 0.2}).Draw(t, "budget"), Backoff: 20 * time.Millisecond}
+	g.PropagateCancel = rapid.SampledFrom([]string{"", "on", "off"}).Draw(t, "propagate_cancel")
 	if rapid.Bool().Draw(t, "limited") {
 		g.Limits = profiles.Limits{RPM: 300, InputTPM: 20000, OutputTPM: 20000, Concurrent: 8}
 	}

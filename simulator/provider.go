@@ -15,7 +15,7 @@ type provider struct {
 	s      *sim
 	out    int // outages that are going on
 	busy   int // requests that it answers
-	counts *ProviderCounts
+	counts *record.Provided
 }
 
 // stay is a request's time at the provider.
@@ -59,11 +59,11 @@ func (p *provider) leave(r *request) {
 	r.produced = y.tokens
 	r.first = y.from + y.ttft
 	r.last = r.first + time.Duration(y.tokens-1)*y.tpot
-	if s := p.s; s.now >= s.config.Warmup && !s.known {
+	if p.s.measuring() {
 		c := p.counts
 		c.Requests++
-		c.Input += int64(r.prompt)
-		c.Output += int64(y.tokens)
+		c.InputTokens += int64(r.prompt)
+		c.OutputTokens += int64(y.tokens)
 	}
 }
 
@@ -83,6 +83,7 @@ func (y *stay) by(now time.Duration, output int) int {
 func (p *provider) breakOff() {
 	for _, r := range p.s.inFlight(func(r *request) bool { return r.passage != nil && r.passage.provided != nil }) {
 		p.leave(r)
+		r.why = "the fallback failed"
 		if r.produced > 0 {
 			p.s.over(r, record.Failed, record.Truncated)
 		} else {
@@ -93,9 +94,7 @@ func (p *provider) breakOff() {
 
 // bill is what the provider has done for money.
 func (p *provider) bill() {
-	if p != nil {
-		p.counts.USD = float64(float64(p.counts.Input)*p.USDPer1MIn)/1e6 + float64(float64(p.counts.Output)*p.USDPer1MOut)/1e6
-	}
+	p.counts.USD = float64(float64(p.counts.InputTokens)*p.USDPer1MIn)/1e6 + float64(float64(p.counts.OutputTokens)*p.USDPer1MOut)/1e6
 }
 
 // Len implements record.Chunks: each token is an event.

@@ -32,7 +32,8 @@ type replica struct {
 	waking bool // an idle replica will begin a step at this instant
 	batch  *sched.Batch
 	round  *sched.Round
-	pipe   *pipe // nil without a pipeline
+	passes func(steady int, context int64) bool // pass
+	pipe   *pipe                                // nil without a pipeline
 
 	group group         // of static batching
 	link  time.Duration // when the link to the host is free
@@ -52,7 +53,7 @@ type counts struct {
 
 func newReplica(s *sim, index int, p *Pool) *replica {
 	k := &p.Kind
-	return &replica{
+	r := &replica{
 		s: s, index: index, pool: p, kind: k, account: newAccount(s.config.Warmup, s.now),
 		sched:    k.engine(),
 		requests: map[sched.ID]*request{},
@@ -62,6 +63,8 @@ func newReplica(s *sim, index int, p *Pool) *replica {
 		cost:     cost.NewEvaluator(&k.Facts, k.Device, &k.Constants),
 		drafts:   cost.NewEvaluator(&k.Facts, k.Device, &k.Constants),
 	}
+	r.passes = r.pass
+	return r
 }
 
 // submit queues a request.
@@ -74,7 +77,7 @@ func (p *replica) submit(r *request) {
 		Priority: p.kind.Serving.Priorities[r.session.Class], Hash: r.hash, Shared: p.shared(r),
 	}))
 	if err != nil {
-		p.s.refused(r)
+		p.s.refused(r, err)
 		return
 	}
 	p.requests[r.key] = r
@@ -195,7 +198,12 @@ func (p *replica) addCost(e *sched.Entry) {
 
 // lasts is how long a step lasts that begins now.
 func (p *replica) lasts(terms cost.Step) time.Duration {
-	p.account.begin(p.s.now, terms, p.sched.Held())
+	p.account.begin(p.s.now, terms, p.sched.Held(), p.s.fleet.starts)
+	return p.lasting(terms)
+}
+
+// lasting is how long a step of such a cost lasts.
+func (p *replica) lasting(terms cost.Step) time.Duration {
 	return max(1, seconds(terms.Seconds*p.pace()))
 }
 

@@ -39,7 +39,10 @@ type request struct {
 	first    time.Duration
 	last     time.Duration
 	chunks   record.StepChunks
+	orphan   bool // its user has left and nobody was told
+	heard    int  // tokens that the user of an orphan has seen
 	ended    bool
+	why      string // its last try came to nothing, for a person
 }
 
 // turnOf is the workload's part of a request.

@@ -107,8 +107,15 @@ func (s *sim) send(r *request) {
 	s.front.arrive(r)
 }
 
-// cancel is a user who leaves.
+// cancel is a user who leaves. Where replicas are not told, the request goes on
+// without one; a fallback is told in any case.
 func (s *sim) cancel(r *request) {
+	if g := s.front.gateway; g != nil && g.PropagateCancel == "off" && r.passage.provided == nil {
+		r.soFar()
+		s.hear(r, record.Cancelled, "")
+		r.orphan, r.heard = true, r.produced
+		return
+	}
 	s.withdraw(r)
 	s.over(r, record.Cancelled, "")
 }
@@ -116,14 +123,29 @@ func (s *sim) cancel(r *request) {
 // withdraw takes a request out of wherever it is.
 func (s *sim) withdraw(r *request) { s.front.withdraw(r) }
 
-// over ends a request: its record goes out, and whoever sent it goes on.
+// over ends a request, and tells its user, unless that one has left before.
 func (s *sim) over(r *request, outcome record.Outcome, failure record.Failure) {
 	r.ended = true
-	s.open--
 	delete(s.flying, r.id)
 	if r.passage != nil {
 		s.front.gateway.over(r, outcome)
 	}
+	switch {
+	case !r.orphan:
+		s.hear(r, outcome, failure)
+	case r.replica != nil && r.passage.provided == nil:
+		unread := r.produced - r.heard
+		r.replica.counts.unheard += float64(unread)
+		if s.measuring() {
+			r.replica.account.spent.Unread += int64(unread)
+		}
+	}
+}
+
+// hear is a user for whom a request is over: its record goes out, and whoever sent
+// it goes on.
+func (s *sim) hear(r *request, outcome record.Outcome, failure record.Failure) {
+	s.open--
 	s.write(r, outcome, failure)
 	s.sources[r.stream].answered(s, r, outcome == record.OK)
 }

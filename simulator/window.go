@@ -88,6 +88,9 @@ func (s *sim) endSending() {
 	s.agenda.plan(s.now+s.config.Drain, call((*sim).cutAll))
 }
 
+// measuring tells whether now lies in the window.
+func (s *sim) measuring() bool { return s.now >= s.config.Warmup && !s.known }
+
 // endWindow fixes the window, unless it is fixed already.
 func (s *sim) endWindow() {
 	if s.known {

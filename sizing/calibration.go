@@ -20,7 +20,7 @@ func (s *situation) resolveCalibration(r Request) error {
 		if s.facts.MoE {
 			kind = "mixture of experts"
 		}
-		s.warn("calibration-unused", "no entry for %s/%s/%s in %s: the built-in constants hold", cost.Imitated(s.engine.Name), cost.Family(s.device.Name), kind, r.CalibrationFile)
+		s.warn("calibration-unused", "no entry for %s/%s/%s in %s: the built-in constants hold", cost.Imitated(s.engine.Name, cost.Family(s.device.Name)), cost.Family(s.device.Name), kind, r.CalibrationFile)
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func (d *derivations) step(s *situation, r replica, st state) {
 // attention words the time of attention, and of an index that selects for it.
 func (s *situation) attention(step cost.Step) (formula, text string) {
 	formula = "attention ÷ 16-bit rate"
-	text = operationsFigure(step.Attention) + " ÷ " + rateFigure(cost.Rate(s.device, cost.Wide))
+	text = operationsFigure(step.Attention) + " ÷ " + rateFigure(cost.AttentionRate(s.device))
 	if step.Index > 0 {
 		formula += " + index ÷ 8-bit rate"
 		text += " + " + operationsFigure(step.Index) + " ÷ " + rateFigure(cost.Rate(s.device, cost.FP8))

@@ -3,8 +3,10 @@ package sizing
 import (
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
+	"github.com/llmctl/llmctl/internal/units"
 	"github.com/llmctl/llmctl/loadgen/workload"
 	"github.com/llmctl/llmctl/profiles"
 	"github.com/llmctl/llmctl/sizing/cost"
@@ -136,6 +138,9 @@ func (s *situation) resolveHardware(r Request) (err error) {
 	accelerator, engine := r.Scenario.Accelerator, r.Scenario.Engine
 	if accelerator == "" {
 		accelerator = DefaultAccelerator
+		if s.model.Name == profiles.BuiltinModel && (engine == "" || strings.HasPrefix(engine, profiles.BundledEngine)) {
+			accelerator = profiles.CPU // where llmctl serves its own model
+		}
 		s.assume("accelerator", accelerator, "--accelerator")
 	}
 	if s.device, err = profiles.LoadAccelerator(accelerator); err != nil {
@@ -146,6 +151,9 @@ func (s *situation) resolveHardware(r Request) (err error) {
 	}
 	if engine == "" {
 		engine = profiles.DefaultEngine
+		if s.device.Name == profiles.CPU {
+			engine = profiles.BundledEngine
+		}
 	}
 	if s.engine, err = profiles.LoadEngine(engine); err != nil {
 		return err
@@ -243,6 +251,10 @@ func (s *situation) resolveLimits(r Request) error {
 			s.model.Name, item, s.engine, in.MaxNumBatchedTokens, item)
 	}
 	s.lenGiven, s.kvGiven = r.MaxModelLen > 0, r.KVCacheMemory
+	if tokens := s.engine.PoolTokens; tokens > 0 && s.kvGiven == 0 {
+		s.kvGiven = int64(tokens) * shape.KVBytesPerToken(s.model, s.kv, in.TensorParallel)
+		s.assume("KV cache", units.Count(int64(tokens))+" tokens", "--kv-cache-memory")
+	}
 	s.shareGiven = r.GPUMemoryUtilization > 0
 	in.GPUMemoryUtilization, in.TargetUtilization = r.GPUMemoryUtilization, r.TargetUtilization
 	if r.GPUMemoryUtilization == 0 {

@@ -60,7 +60,7 @@ func newExplorer(r SearchRequest) (*explorer, error) {
 	x.experts, x.expertWidth = widestExperts(x.model)
 	names := r.Accelerators
 	if len(names) == 0 {
-		names = profiles.AcceleratorNames()
+		names = slices.DeleteFunc(profiles.AcceleratorNames(), func(name string) bool { return name == profiles.CPU }) // nothing to buy
 	}
 	for i, name := range names {
 		device, err := profiles.LoadAccelerator(name)

@@ -2,6 +2,7 @@ package sizing
 
 import (
 	"math"
+	"slices"
 
 	"github.com/llmctl/llmctl/profiles"
 	"github.com/llmctl/llmctl/sizing/cost"
@@ -18,16 +19,17 @@ type Served struct {
 	Constants cost.Constants
 
 	// Blocks is what requests can use of the pool, in blocks of Inputs.BlockSize
-	// tokens, all data-parallel ranks together: without the engine's null block. A model whose layers hold less than all of a sequence has a
-	// pool as large as holds as many of the workload's requests.
+	// tokens, all data-parallel ranks together: without the engine's null block. A
+	// model whose layers hold less than all of a sequence has a pool as large as holds
+	// as many of the workload's requests.
 	Blocks          int
 	KVBytesPerToken float64 // on one accelerator
 	Accelerators    int
 	USDPerHour      float64 // 0 is unknown
 
 	Assumptions []Assumption
-	Warnings    []Warning
-	Reasons     []string // why it can not serve; the rest is then of no use
+	Warnings    []Warning // of the model, the accelerator and the engine; none of plans
+	Reasons     []string  // why it can not serve; the rest is then of no use
 
 	replica  replica
 	limits   limits
@@ -63,8 +65,16 @@ func Serve(r Request) (*Served, error) {
 	out.Accelerators = ranks
 	out.KVBytesPerToken = float64(shape.KVBytesPerToken(s.model, s.kv, in.TensorParallel))
 	out.USDPerHour = in.USDPerAcceleratorHour * float64(ranks)
-	out.Assumptions, out.Warnings = s.assumptions, s.warnings
+	out.Assumptions = s.assumptions
+	out.Warnings = slices.DeleteFunc(slices.Clone(s.warnings), func(w Warning) bool { return slices.Contains(ofPlans, w.Code) })
 	return out, nil
+}
+
+// ofPlans are the codes of warnings about what a plan makes of a load, an objective
+// or a cluster. They are of no replica.
+var ofPlans = []string{
+	"attainment", "bursts", "cancelled", "cluster-not-planned", "default-slo", "disaggregate", "peak-rate", "serving-not-planned", "slo-class",
+	"tight-slo", "trace", "users",
 }
 
 // uniformBlocks is the pool as blocks that each hold some tokens of all layers: as

@@ -131,6 +131,9 @@ func (f *benchFlags) resolve(cmd *cobra.Command, s *iostreams.IO) (*bench, error
 	if err != nil {
 		return nil, err
 	}
+	if err := f.applyRun(cmd, &sc.Run); err != nil {
+		return nil, err
+	}
 	if len(sc.Also) > 0 {
 		return nil, errors.New("the scenario has further workloads under also, and bench sends one: bench each on its own, or all together with llmctl simulate")
 	}
@@ -173,6 +176,19 @@ func (f *benchFlags) resolve(cmd *cobra.Command, s *iostreams.IO) (*bench, error
 	}
 	b.warnOfServing()
 	return b, nil
+}
+
+// applyRun takes what the scenario says of its run. Several runs at different loads
+// are bounded by time, and a search decides what to repeat.
+func (f *benchFlags) applyRun(cmd *cobra.Command, run *profiles.Run) error {
+	var unused []string
+	if f.curve.wanted() {
+		unused = append(unused, "requests")
+	}
+	if f.curve.find {
+		unused = append(unused, "repeat")
+	}
+	return applyRun(cmd.Flags(), run, unused...)
 }
 
 // checkTarget refuses flags that would have no effect on the target.

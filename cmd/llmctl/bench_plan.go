@@ -73,6 +73,9 @@ func (b *bench) complete(sc profiles.Scenario, cmd *cobra.Command) error {
 		if sc.Model != builtinModel {
 			name = "chat"
 		}
+		if !isModeled { // what calibrate and compare need to know
+			sc.Accelerator, sc.Engine = cmp.Or(sc.Accelerator, profiles.CPU), cmp.Or(sc.Engine, profiles.BundledEngine)
+		}
 	}
 	standard, err := profiles.LoadWorkloadProfile(name)
 	if err != nil {
@@ -129,9 +132,6 @@ func (b *bench) warnOfServing() {
 	}
 	if !b.scenario.Cluster.IsZero() {
 		parts = append(parts, "cluster")
-	}
-	if b.scenario.Length != (profiles.Length{}) {
-		parts = append(parts, "length")
 	}
 	if len(b.scenario.Compare) > 0 {
 		parts = append(parts, "compare")

@@ -43,10 +43,12 @@ fitted when there are ttft_ms, or uncached prompts that differ four times in
 length; without ttft_ms the interval of TTFT stays the built-in one. The error is
 that on points whose load was held out. Repeated measurements of one configuration
 count as one point with their median and the weight of all. Points that determine
-nothing, or that do not agree with each other, are refused. size takes the file of
---out with --calibration.`,
+nothing, or that do not agree with each other, are refused. The engine on this
+machine's CPU is calibrated by a single run, too: it says how fast the machine is.
+size and simulate take the file of --out with --calibration.`,
 		Example: `  llmctl calibrate runs/c8 runs/c32 runs/c64 --accelerator h100-sxm-80gb --engine vllm --out my.yaml
-  llmctl calibrate points.csv --out my.yaml`,
+  llmctl calibrate points.csv --out my.yaml
+  llmctl calibrate runs/laptop --out laptop.yaml`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for name, value := range flags {
@@ -85,7 +87,7 @@ nothing, or that do not agree with each other, are refused. size takes the file 
 		flags[name] = new(string)
 	}
 	f := cmd.Flags()
-	f.StringVar(&out, "out", "", "write the calibration here, for --calibration of size")
+	f.StringVar(&out, "out", "", "write the calibration here, for --calibration of size and simulate")
 	f.BoolVar(&force, "force", false, "replace the file of --out, and take points that do not agree with each other")
 	f.StringVar(flags["model"], "model", "", "model of points that do not say")
 	f.StringVar(flags["accelerator"], "accelerator", "", "accelerator of points that do not say")
@@ -137,6 +139,6 @@ func keep(s *iostreams.IO, file string, found []fit.Calibration) error {
 	if err := atomicfile.Write(file, b.Bytes()); err != nil {
 		return fmt.Errorf("writing the calibration: %w", err)
 	}
-	_, err := fmt.Fprintf(s.Out, "\nWritten to %s: llmctl size --calibration %s\n", file, file)
+	_, err := fmt.Fprintf(s.Out, "\nWritten to %s: llmctl size --calibration %s, llmctl simulate --calibration %s\n", file, file, file)
 	return err
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/llmctl/llmctl/internal/iostreams"
 	"github.com/llmctl/llmctl/internal/userfile"
+	"github.com/llmctl/llmctl/profiles"
 	"github.com/llmctl/llmctl/reports/record"
 	"github.com/llmctl/llmctl/sizing/cost"
 	"github.com/llmctl/llmctl/sizing/fit"
@@ -143,9 +144,16 @@ func runRow(s *iostreams.IO, path string) (fit.Row, error) {
 	if report.TPOT == nil || report.E2E == nil || in == nil || in.Mean == nil || out == nil || out.Mean == nil || report.Rates.CompletedRPS == nil {
 		return fit.Row{}, fmt.Errorf("%s has no time per output token, lengths or rate: were there streamed answers of more than one token?", path)
 	}
+	// The processors of a machine do other work, too, which makes means those of
+	// whatever came between.
+	tpot, e2e := report.TPOT.Mean, report.E2E.Mean
+	onCPU := sc.Accelerator == profiles.CPU
+	if onCPU {
+		tpot, e2e = report.TPOT.P50, report.E2E.P50
+	}
 	concurrency := sc.Workload.Arrival.Concurrency
 	if !report.ClosedLoop || concurrency == 0 {
-		concurrency = max(1, *report.Rates.CompletedRPS*report.E2E.Mean)
+		concurrency = max(1, *report.Rates.CompletedRPS*e2e)
 	}
 	fields := map[string]string{"id": strings.TrimRight(path, "/"), "model": sc.Model, "accelerator": sc.Accelerator, "engine": sc.Engine}
 	set := func(name string, v float64) {
@@ -156,9 +164,13 @@ func runRow(s *iostreams.IO, path string) (fit.Row, error) {
 	set("isl", *in.Mean)
 	set("osl", *out.Mean)
 	set("concurrency", concurrency)
-	set("tpot_ms", report.TPOT.Mean*1e3)
+	set("tpot_ms", tpot*1e3)
 	if report.TTFT != nil {
-		set("ttft_ms", report.TTFT.Mean*1e3)
+		ttft := report.TTFT.Mean
+		if onCPU {
+			ttft = report.TTFT.P50
+		}
+		set("ttft_ms", ttft*1e3)
 	}
 	if t := report.Tokens; t.Cached != nil && t.Prompt != nil && *t.Prompt > 0 {
 		set("cached", float64(*t.Cached)/float64(*t.Prompt)**in.Mean)

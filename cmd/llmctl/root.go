@@ -24,9 +24,11 @@ func newRoot(s *iostreams.IO) *cobra.Command {
 		Use:   "llmctl",
 		Short: "Plan, measure and serve large language models",
 		Long: `llmctl answers questions about serving a language model: how much hardware
-it takes (size), and what a server really does under load (bench). It brings a
-gateway and an engine of its own (gateway, serve) to try everything on.`,
+it takes (size), what its p99 will be before the hardware exists (simulate), and
+what a server really does under load (bench). It brings a gateway and an engine of
+its own (gateway, serve) to try everything on.`,
 		Example: `  llmctl size --model llama-3.1-8b --rps 200
+  llmctl simulate --model llama-3.1-8b --rps 200
   llmctl bench
   llmctl bench --endpoint http://localhost:8000 --rps 4 --duration 60s`,
 		Args:          unknownCommand,

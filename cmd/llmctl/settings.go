@@ -66,8 +66,22 @@ func fromConfig(flags *pflag.FlagSet, config map[string]string) error {
 	return setFrom(flags, func(f *pflag.Flag) (value, source string, ok bool) {
 		value, ok = config[f.Name]
 		_, inScenario := f.Value.(*settingValue)
-		return value, "the user configuration, " + f.Name, ok && !inScenario
+		ok = ok && !inScenario
+		if ok && open(flags, f) {
+			_ = flags.SetAnnotation(f.Name, fromUser, nil) // the flag is there
+		}
+		return value, "the user configuration, " + f.Name, ok
 	})
+}
+
+// fromUser marks flags that the user's configuration has set, which a scenario file
+// is stronger than.
+const fromUser = "user configuration"
+
+// aboveFile reports whether a flag was set by something stronger than a scenario file.
+func aboveFile(f *pflag.Flag) bool {
+	_, weak := f.Annotations[fromUser]
+	return f.Changed && !weak
 }
 
 // setFrom sets the open flags from one source. All are looked at before any is

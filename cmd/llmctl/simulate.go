@@ -100,8 +100,7 @@ func (f *simulateFlags) add(cmd *cobra.Command) {
 	countVar(flags, &f.request.Count, "count", "accelerators at hand, which make as many replicas as fit")
 	flags.DurationVar(&f.length.Duration, "duration", 0, "virtual time that is measured (default: as long as 5000 requests take to come, at least 2m)")
 	countVar(flags, &f.length.Requests, "requests", "measure this many requests in place of a duration (default in a closed loop: 5000, or 20 for each in flight)")
-	flags.DurationVar(&f.length.Warmup, "warmup", -1, "virtual time before it in which requests do not count (default: a twentieth of the duration, at least 30s; none for a trace, a ramp or steps)")
-	flags.Lookup("warmup").DefValue = "0s"
+	flags.DurationVar(&f.length.Warmup, "warmup", 0, "virtual time before it in which requests do not count (default: a twentieth of the duration, at least 30s and twice the ramp of clients; none for a trace, a ramp, steps, or more than is served)")
 	flags.DurationVar(&f.length.Drain, "drain", 10*time.Minute, "virtual time that requests in flight have to end after sending has")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of all that is left to chance")
 	flags.IntVar(&f.repeat, "repeat", 1, "simulate this many times, with seeds from --seed on, and tell the 95% interval of each number")
@@ -136,11 +135,20 @@ func (f *simulateFlags) resolve(cmd *cobra.Command, s *iostreams.IO) (*simulatio
 	if err != nil {
 		return nil, err
 	}
+	var unused []string
+	if f.curve.find || f.optimize == "rate" {
+		unused = []string{"repeat"} // a search decides what to repeat
+	}
+	if err := applyRun(cmd.Flags(), &sc.Run, unused...); err != nil {
+		return nil, err
+	}
+	if !cmd.Flags().Changed("warmup") {
+		f.length.Warmup = -1 // by the length
+	}
 	sim := &simulation{io: s, flags: f, screen: screen{s, f.ui, f.quiet}}
 	sim.request.Sizing = f.request
 	for _, check := range []func() error{
 		func() error { return f.checkGiven(cmd, sc) },
-		func() error { f.takeLength(cmd, &sc.Length); return nil },
 		f.checkNumbers,
 		func() error { return f.checkSeveral(cmd, &sc) },
 		func() error { return f.trace.check(cmd, sc.Workload) },
@@ -213,38 +221,17 @@ func (f *simulateFlags) checkNumbers() error {
 	return nil
 }
 
-// takeLength is the length that the scenario says, where no flag does; the scenario
-// that is kept says what holds.
-func (f *simulateFlags) takeLength(cmd *cobra.Command, file *profiles.Length) {
-	given := cmd.Flags().Changed
-	if given("duration") || given("requests") {
-		file.Duration, file.Requests = f.length.Duration, f.length.Requests
-	}
-	if given("warmup") {
-		file.Warmup = f.length.Warmup
-		if file.Warmup == 0 {
-			file.Warmup = -1
-		}
-	}
-	if given("drain") {
-		file.Drain = f.length.Drain
-	}
-	f.length.Duration, f.length.Requests = file.Duration, file.Requests
-	if file.Warmup != 0 {
-		f.length.Warmup = max(0, file.Warmup)
-	}
-	if file.Drain != 0 {
-		f.length.Drain = file.Drain
-	}
-}
-
 // maxRepeats bounds how often one thing is simulated.
 const maxRepeats = 1000
 
 // complete fills in the scenario's defaults.
 func (sim *simulation) complete(sc profiles.Scenario) error {
 	var filled defaults
-	standard, err := profiles.LoadWorkloadProfile("chat")
+	name := "chat"
+	if sc.Model == builtinModel {
+		name = builtinModel // as bench takes
+	}
+	standard, err := profiles.LoadWorkloadProfile(name)
 	if err != nil {
 		return err
 	}

@@ -252,5 +252,13 @@ func (f *simulateFlags) checkSeveral(cmd *cobra.Command, sc *profiles.Scenario) 
 	if f.optimize == "cost" && sc.Workload.Arrival.ClosedLoop() {
 		return errors.New("--optimize cost looks for the cheapest cluster at a rate; give one with --rps")
 	}
+	if f.optimize == "cost" {
+		switch {
+		case len(f.asserts) > 0:
+			return fmt.Errorf("--assert %q: --optimize cost judges clusters by the objective alone; give it with --slo", f.asserts[0])
+		case f.save != "":
+			return errors.New("--save: --optimize cost keeps no runs; simulate the cluster that it names with --save, or write the trials to a file with -o json")
+		}
+	}
 	return f.curve.checkAsserts(f.asserts)
 }

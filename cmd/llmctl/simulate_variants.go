@@ -251,7 +251,8 @@ func (sim *simulation) runVariants(ctx context.Context, c *course) error {
 	for v, name := range names {
 		out = append(out, reports.VariantRuns{Name: name, Runs: all[v*f.repeat : (v+1)*f.repeat]})
 	}
-	if err := sim.writeVariants(reports.NewVariants(f.variants.setting(), out)); err != nil {
+	compared := reports.NewVariants(f.variants.setting(), out)
+	if err := sim.writeVariants(compared); err != nil {
 		return err
 	}
 	for _, k := range keepers {
@@ -261,6 +262,9 @@ func (sim *simulation) runVariants(ctx context.Context, c *course) error {
 	}
 	if c.stop.used() {
 		return silent(exitInterrupted)
+	}
+	if broken := compared.Broken(); len(broken) > 0 {
+		return &failure{code: exitNotHeld, err: errors.New(strings.Join(broken, "; "))}
 	}
 	return nil
 }
@@ -291,7 +295,7 @@ func (sim *simulation) variantStudies() (studies []*study.Study, names []string,
 		if len(studies) > 0 {
 			first := studies[0].Scenario()
 			w := &r.Sizing.Scenario
-			if w.Workload.Arrival == sc.Workload.Arrival {
+			if w.Workload.Arrival == sc.Workload.Arrival && loadUnsaid(sc.Workload.Arrival) {
 				w.Workload.Arrival = first.Workload.Arrival
 			}
 			if w.Cluster.Replicas == 0 && len(w.Cluster.Pools) == 0 && r.Sizing.Count == 0 {
@@ -302,10 +306,15 @@ func (sim *simulation) variantStudies() (studies []*study.Study, names []string,
 		if err != nil {
 			return fmt.Errorf("%s %s: %w", f.variants.setting(), name, err)
 		}
-		studies, names = append(studies, st.Unjudged()), append(names, name)
+		studies, names = append(studies, st), append(names, name)
 		return nil
 	})
 	return studies, names, err
+}
+
+// loadUnsaid reports whether nobody said how much an open loop sends.
+func loadUnsaid(a profiles.Arrival) bool {
+	return a == profiles.Arrival{} || a.Process.Takes("rate") && a.RatePerS == 0
 }
 
 // fileName is a name that every file system takes.

@@ -1,6 +1,10 @@
 package modeled
 
-import "time"
+import (
+	"time"
+
+	"github.com/llmctl/llmctl/internal/precise"
+)
 
 // Clock is the time in which steps last.
 type Clock interface {
@@ -15,15 +19,11 @@ type wall struct{ start time.Time }
 
 func (w wall) Now() time.Duration { return time.Since(w.start) }
 
-// coarse is how much of a sleep is left to sleepExactly: the runtime's timers
-// fire up to about a millisecond late.
-const coarse = 2 * time.Millisecond
-
 func (w wall) SleepUntil(end time.Duration) {
-	if left := end - w.Now() - coarse; left > 0 {
+	if left := end - w.Now() - precise.Coarse; left > 0 {
 		time.Sleep(left)
 	}
 	for left := end - w.Now(); left > 0; left = end - w.Now() {
-		sleepExactly(left)
+		precise.Sleep(left)
 	}
 }

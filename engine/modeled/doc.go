@@ -7,5 +7,5 @@
 //
 //   - executor.go: steps, and when they end
 //   - words.go: the tokens
-//   - clock.go: the time in which steps last; clock_linux.go sleeps exactly
+//   - clock.go: the time in which steps last
 package modeled

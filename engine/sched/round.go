@@ -218,11 +218,16 @@ func (s *Scheduler) registerAll(b *Batch) {
 			s.register(r, b.Entries[i].Start+b.Entries[i].Tokens)
 			return
 		}
-		if s.offersNext(r) {
-			c.settle(r)
-			s.register(r, r.computed+1)
-		}
+		s.offer(r)
 	})
+}
+
+// offer offers the block that a member of the cohort fills in this round.
+func (s *Scheduler) offer(r *sequence) {
+	if s.offersNext(r) {
+		s.cohort.settle(r)
+		s.register(r, r.computed+1)
+	}
 }
 
 // leaveDue takes those out of the cohort whose last round this is, in order of

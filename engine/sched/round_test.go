@@ -141,6 +141,50 @@ func (p *pair) end(t *rapid.T) []Finished {
 	return want
 }
 
+// stretch advances the rounds at most so many times at once, and the batches one by
+// one.
+func (p *pair) stretch(t *rapid.T, most int) (n int) {
+	var contexts []int64
+	n = p.rounds.s.Advance(func(steady int, context int64) bool {
+		if steady != len(p.rounds.since) {
+			t.Fatalf("%d in steady decode, want %d", steady, len(p.rounds.since))
+		}
+		if len(contexts) == most {
+			return false
+		}
+		contexts = append(contexts, context)
+		return true
+	})
+	if n != len(contexts) {
+		t.Fatalf("%d rounds of %d that were to run", n, len(contexts))
+	}
+	for i := range n {
+		p.now += time.Millisecond
+		b := p.plain.Schedule(p.now)
+		sum, results := int64(0), []Result{}
+		for j := range b.Entries {
+			e := &b.Entries[j]
+			if !p.rounds.since[e.ID] || e.Tokens != 1 || !e.Sample {
+				t.Fatalf("round %d of %d has an entry %+v", i+1, n, e)
+			}
+			sum += int64(e.Start)
+			results = append(results, outcome(e))
+			p.rounds.tokens[e.ID]++
+		}
+		if len(b.Entries) != len(p.rounds.since) || sum != contexts[i] || len(b.Preempted) > 0 {
+			t.Fatalf("round %d of %d: %d entries after %d tokens and %d preempted, want %d after %d", i+1, n, len(b.Entries), sum, len(b.Preempted), len(p.rounds.since), contexts[i])
+		}
+		if done := p.plain.Complete(b, results); len(done) > 0 {
+			t.Fatalf("%d requests end in round %d of %d", len(done), i+1, n)
+		}
+	}
+	if n > 0 && p.plain.Held() != p.rounds.s.Held() {
+		t.Fatalf("held by %v, in rounds by %v", p.plain.Held(), p.rounds.s.Held())
+	}
+	p.check(t)
+	return n
+}
+
 func (p *pair) check(t *rapid.T) {
 	if diff := cmp.Diff(p.plain.Stats(), p.rounds.s.Stats()); diff != "" {
 		t.Fatalf("stats (-batch +round):\n%s", diff)
@@ -199,7 +243,7 @@ func (c *crowd) request(draw draw, window int, now time.Duration) (plain, privat
 }
 
 // runPair drives both with the same random operations until all is done.
-func runPair(t *rapid.T, private bool) {
+func runPair(t *rapid.T, private, stretches bool) (advanced int) {
 	draw := fromRapid(t)
 	cfg := Config{
 		MaxNumSeqs:                draw("max_num_seqs", 1, 12),
@@ -237,6 +281,9 @@ func runPair(t *rapid.T, private bool) {
 	}
 	step := func() {
 		if p.batch == nil {
+			if stretches {
+				advanced += p.stretch(t, draw("rounds", 0, 30))
+			}
 			p.begin(t)
 			return
 		}
@@ -264,16 +311,29 @@ func runPair(t *rapid.T, private bool) {
 	if n := p.rounds.s.Len(); n != 0 {
 		t.Fatalf("%d requests are left in rounds", n)
 	}
+	return advanced
 }
 
 // TestRoundsAreSteps requires that rounds run the same entries on the same blocks
 // as batches, preempt and finish the same requests and leave the same pool.
 func TestRoundsAreSteps(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) { runPair(t, false) })
+	rapid.Check(t, func(t *rapid.T) { runPair(t, false, false) })
 }
 
 // TestPrivateBlocksChangeNothing requires the same hits and the same blocks
 // whether or not blocks that nobody asks for are offered.
 func TestPrivateBlocksChangeNothing(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) { runPair(t, true) })
+	rapid.Check(t, func(t *rapid.T) { runPair(t, true, false) })
+}
+
+// TestStretchesAreSteps requires that rounds which are advanced many at once leave
+// the same blocks, counts and requests as batches one by one.
+func TestStretchesAreSteps(t *testing.T) {
+	advanced := 0
+	rapid.Check(t, func(t *rapid.T) {
+		advanced += runPair(t, rapid.Bool().Draw(t, "private"), true)
+	})
+	if advanced == 0 {
+		t.Error("no round was ever advanced: the test shows nothing")
+	}
 }

@@ -9,16 +9,15 @@ import (
 	"github.com/llmctl/llmctl/profiles"
 )
 
-// curve is a rate that changes: how many sessions are due until when. Sessions
+// curve is a rate that changes: until when so many sessions are due. Sessions
 // are counted in billionths, so that an answer is the same however sums are
 // rounded, and never goes back.
 //
-//	rate │      ╱‾‾‾‾‾      area until t = count(t)
-//	     │    ╱░░│          when(n)      = the t whose area is n
+//	rate │      ╱‾‾‾‾‾      area until t = n
+//	     │    ╱░░│          when(n)      = t
 //	     │  ╱░░░░│
 //	     └───────┴──── t
 type curve interface {
-	count(t time.Duration) int64
 	// when is the latest time until which no more than n are due, so that what
 	// is due when a pause begins waits for its end.
 	when(n int64) time.Duration
@@ -82,11 +81,6 @@ func (l lines) at(t time.Duration) line {
 	return l[max(0, sort.Search(len(l), func(k int) bool { return l[k].start > t })-1)]
 }
 
-func (l lines) count(t time.Duration) int64 {
-	at := l.at(t)
-	return later(at.before, at.count(t-at.start))
-}
-
 func (l lines) rate(t time.Duration) float64 {
 	at := l.at(t)
 	return at.from + float64((at.to-at.from)*(float64(t-at.start)/float64(at.length)))
@@ -136,14 +130,6 @@ func newSine(a profiles.Arrival, turns float64) *sine {
 func (s *sine) within(x time.Duration) int64 {
 	half := portable.SinPi(float64(x) / float64(s.period))
 	return min(s.perPeriod, toTicks(float64(s.mean*float64(x))+float64(s.amplitude*float64(s.period)/math.Pi*half*half)))
-}
-
-func (s *sine) count(t time.Duration) int64 {
-	periods := int64(t / s.period)
-	if s.perPeriod > 0 && periods > (Never-s.perPeriod)/s.perPeriod {
-		return Never
-	}
-	return periods*s.perPeriod + s.within(t%s.period)
 }
 
 func (s *sine) rate(t time.Duration) float64 {

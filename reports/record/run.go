@@ -22,6 +22,7 @@ type Run struct {
 	Server       []ServerSample // in order of time within a page; empty when the target has none
 	GPUs         []GPUSeries    // of this machine, when they were asked
 	Spent        []Spent        // one per simulated replica; empty where nothing was simulated
+	Gateway      *Gateway       // of a simulated cluster; nil without one
 	Interrupted  bool           // ended by the user
 	Warnings     []Warning      // found by whoever made the run; the summary adds its own
 	ClosedLoop   bool

@@ -28,6 +28,7 @@ type runJSON struct {
 	Server       []ServerSample  `json:"server,omitempty"`
 	GPUs         []gpuJSON       `json:"gpu,omitempty"`
 	Spent        []spentJSON     `json:"spent,omitempty"`
+	Gateway      *Gateway        `json:"gateway,omitempty"`
 	Interrupted  bool            `json:"interrupted,omitempty"`
 	Warnings     []Warning       `json:"warnings,omitempty"`
 	ClosedLoop   bool            `json:"closed_loop,omitempty"`
@@ -85,7 +86,7 @@ func (r Run) MarshalJSON() ([]byte, error) {
 	for _, s := range r.SLO {
 		out.SLO = append(out.SLO, sloJSON{s.Class, seconds(s.TTFT), seconds(s.TPOT), seconds(s.E2E), seconds(s.TTFO), s.Attainment})
 	}
-	out.Server, out.GPUs, out.Spent = r.Server, gpusToJSON(r.GPUs), spentToJSON(r.Spent)
+	out.Server, out.GPUs, out.Spent, out.Gateway = r.Server, gpusToJSON(r.GPUs), spentToJSON(r.Spent), r.Gateway
 	return json.Marshal(out)
 }
 
@@ -130,7 +131,7 @@ func (r *Run) UnmarshalJSON(text []byte) error {
 	for _, s := range in.SLO {
 		r.SLO = append(r.SLO, SLO{s.Class, time.Duration(s.TTFT), time.Duration(s.TPOT), time.Duration(s.E2E), time.Duration(s.TTFO), s.Attainment})
 	}
-	r.Server, r.GPUs, r.Spent = in.Server, gpusFromJSON(in.GPUs), spentFromJSON(in.Spent)
+	r.Server, r.GPUs, r.Spent, r.Gateway = in.Server, gpusFromJSON(in.GPUs), spentFromJSON(in.Spent), in.Gateway
 	return nil
 }
 

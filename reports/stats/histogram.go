@@ -46,9 +46,6 @@ func (h *Histogram) AddN(v float64, n int) {
 	h.moments.add(v, n)
 }
 
-// N is the number of values counted.
-func (h *Histogram) N() int { return int(h.n) }
-
 // Percentile is the type 7 percentile, off by at most MaxRelativeError of the
 // larger of the two order statistics around it; NaN when the histogram is empty.
 func (h *Histogram) Percentile(p float64) float64 { return h.percentiles(p)[0] }

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// MaxRaw is the number of raw samples that a Sample keeps (80 MB); beyond it a
-// Histogram takes over.
+// MaxRaw is the number of different values that a Sample keeps; beyond it a
+// Histogram takes over. Equal ones are found once there are twice as many (160 MB).
 const MaxRaw = 10_000_000
 
 // Sample collects the values of one metric. Up to its limit it keeps them all,
@@ -16,8 +16,9 @@ const MaxRaw = 10_000_000
 // it a Histogram takes over, and Approximate says so.
 // The zero Sample is empty and keeps MaxRaw values.
 type Sample struct {
-	// Limit is the number of values kept; 0 means MaxRaw. Values that were added
-	// together by one AddN are kept as one.
+	// Limit is the number of different values kept; 0 means MaxRaw. Whether there
+	// are more does not depend on how they came. Up to twice as many are held for a
+	// while before equal ones become one.
 	Limit int
 	n     int
 	kept  int
@@ -49,12 +50,8 @@ func (s *Sample) AddN(v float64, n int) {
 	if n <= 0 {
 		return
 	}
-	limit := s.Limit
-	if limit == 0 {
-		limit = MaxRaw
-	}
-	if s.spill == nil && s.kept == limit {
-		s.spillOver()
+	if s.spill == nil && s.kept >= 2*s.limit() {
+		s.bound()
 	}
 	s.n += n
 	switch {
@@ -67,6 +64,32 @@ func (s *Sample) AddN(v float64, n int) {
 		s.counted = append(s.counted, weighted{v, n})
 	}
 	s.kept++
+}
+
+func (s *Sample) limit() int {
+	if s.Limit == 0 {
+		return MaxRaw
+	}
+	return s.Limit
+}
+
+// bound makes equal values one when there are more than the limit, and moves them
+// into a histogram when that many differ.
+func (s *Sample) bound() {
+	if s.spill != nil || s.kept <= s.limit() {
+		return
+	}
+	s.sort()
+	different := 0
+	for range s.runs() {
+		different++
+	}
+	switch {
+	case different > s.limit():
+		s.spillOver()
+	case s.upTo == nil:
+		s.merge(s.sorted)
+	}
 }
 
 // push appends one value to the last block.
@@ -141,7 +164,8 @@ func (s *Sample) merge(single []float64) {
 		}
 		return 0
 	})
-	s.sorted, s.upTo = make([]float64, 0, len(s.counted)), make([]int, 0, len(s.counted))
+	room := max(len(s.counted), min(len(single), s.limit()))
+	s.sorted, s.upTo = make([]float64, 0, room), make([]int, 0, room)
 	total := 0
 	take := func(v float64, n int) {
 		total += n
@@ -195,10 +219,14 @@ func (s *Sample) runs() iter.Seq2[float64, int] {
 func (s *Sample) N() int { return s.n }
 
 // Approximate reports whether a histogram has taken over.
-func (s *Sample) Approximate() bool { return s.spill != nil }
+func (s *Sample) Approximate() bool {
+	s.bound()
+	return s.spill != nil
+}
 
 // Percentile is the type 7 percentile; NaN without values.
 func (s *Sample) Percentile(p float64) float64 {
+	s.bound()
 	if s.spill != nil {
 		return s.spill.Percentile(p)
 	}
@@ -219,6 +247,7 @@ func (s *Sample) order(i int) float64 {
 func (s *Sample) Mean() float64 { return s.moments().mean() }
 
 func (s *Sample) moments() moments {
+	s.bound()
 	if s.spill != nil {
 		return s.spill.moments
 	}

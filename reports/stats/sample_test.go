@@ -41,7 +41,8 @@ func TestTogetherIsOneByOne(t *testing.T) {
 	})
 }
 
-// The limit is on what is kept: a value that comes a million times is kept once.
+// The limit is on what is kept: a value that comes a million times is kept once,
+// together or one by one.
 func TestLimitCountsWhatIsKept(t *testing.T) {
 	s := Sample{Limit: 10}
 	for i := range 10 {
@@ -50,8 +51,43 @@ func TestLimitCountsWhatIsKept(t *testing.T) {
 	if s.Approximate() || s.N() != 10_000 || s.Percentile(50) != 4.5 {
 		t.Errorf("10 values: approximate %v, n %d, median %v", s.Approximate(), s.N(), s.Percentile(50))
 	}
+	for range 100 {
+		s.Add(3)
+	}
+	if s.Approximate() || s.N() != 10_100 || s.Percentile(50) != 4 {
+		t.Errorf("10 values, one of them often: approximate %v, n %d, median %v", s.Approximate(), s.N(), s.Percentile(50))
+	}
 	s.AddN(10, 1000)
-	if !s.Approximate() || s.N() != 11_000 {
+	if !s.Approximate() || s.N() != 11_100 {
 		t.Errorf("11 values: approximate %v, n %d", s.Approximate(), s.N())
 	}
+}
+
+// Whether a limited sample keeps its values depends on how many differ, and not on
+// how they come, nor on when somebody looks.
+func TestLimitIsOnDifferentValues(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		limit := rapid.IntRange(1, 12).Draw(t, "limit")
+		together, apart := Sample{Limit: limit}, Sample{Limit: limit}
+		different := map[float64]bool{}
+		for range rapid.IntRange(1, 40).Draw(t, "adds") {
+			v := float64(rapid.IntRange(1, 16).Draw(t, "value"))
+			n := rapid.SampledFrom([]int{1, 2, 7}).Draw(t, "n")
+			different[v] = true
+			together.AddN(v, n)
+			for range n {
+				apart.Add(v)
+			}
+			if rapid.IntRange(0, 9).Draw(t, "look") == 0 {
+				_ = together.Percentile(50)
+			}
+		}
+		want := len(different) > limit
+		if a, b := apart.Approximate(), together.Approximate(); a != want || b != want {
+			t.Fatalf("%d values at a limit of %d: approximate %t one by one, %t together", len(different), limit, a, b)
+		}
+		if diff := cmp.Diff(apart.Bins(8), together.Bins(8)); diff != "" {
+			t.Fatalf("one by one (-), together (+):\n%s", diff)
+		}
+	})
 }

@@ -104,3 +104,18 @@ func TestOverload(t *testing.T) {
 	}
 	t.Fatal("the data has no row 130")
 }
+
+// With four and with fifteen times as many clients as the cache has room for, the
+// throughput stays what it is when the cache is full: about 3,000 tokens/s.
+func TestSaturation(t *testing.T) {
+	figures, err := Saturation(t.Context(), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range figures {
+		t.Logf("%g clients: %.0f tokens/s, measured %.0f", f.Load, f.Simulated, f.Measured)
+		if f.Error() > saturationBar {
+			t.Errorf("%g clients: %.0f tokens/s, measured %.0f", f.Load, f.Simulated, f.Measured)
+		}
+	}
+}

@@ -44,9 +44,9 @@ func methodOf(r plan.Run) (method, bool) {
 	return method{}, false
 }
 
-// rounds is how many requests each client of a closed loop sends, all of whom start
+// Rounds is how many requests each client of a closed loop sends, all of whom start
 // at once (InferenceX: --num-prompts is ten times the clients).
-const rounds = 10
+const Rounds = 10
 
 var inferenceX = method{
 	name:  "InferenceX: all clients start at once and send ten requests each; lengths are drawn from 0.8 to 1 of the nominal ones (--random-range-ratio 0.8)",
@@ -55,7 +55,7 @@ var inferenceX = method{
 		closedLoop(r, q)
 		w := &q.Sizing.Scenario.Workload
 		w.Input, w.Output = down(w.Input), down(w.Output)
-		q.Length.Requests = rounds * int(r.Load)
+		q.Length.Requests = Rounds * int(r.Load)
 		return nil
 	},
 }
@@ -83,13 +83,13 @@ var unknownStart = method{
 	group: "closed loops, other sources",
 	apply: func(r plan.Run, q *study.Request) error {
 		closedLoop(r, q)
-		q.Length.Requests = rounds * int(r.Load)
+		q.Length.Requests = Rounds * int(r.Load)
 		return nil
 	},
 }
 
 func closedLoop(r plan.Run, q *study.Request) {
-	q.Sizing.Scenario.Workload.Arrival = profiles.Arrival{Process: profiles.Closed, Concurrency: int(r.Load)}
+	q.Sizing.Scenario.Workload.Arrival = profiles.Arrival{Process: profiles.Closed, Concurrency: int(r.Load), RampUp: profiles.AtOnce}
 }
 
 var recorded = method{

@@ -58,7 +58,7 @@ func between(t *testing.T, what string, a, b, low, high float64) {
 }
 
 // experiments are those of all files.
-var experiments = slices.Concat(engineExperiments, frontExperiments)
+var experiments = slices.Concat(engineExperiments, frontExperiments, limitExperiments)
 
 // TestExperiments: every file of examples/experiments shows what it says.
 func TestExperiments(t *testing.T) {
@@ -149,12 +149,12 @@ func (e experiment) seedsOf(t *testing.T, sc profiles.Scenario, unique bool) (ou
 	if err := sc.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	l := Length{Duration: sc.Length.Duration, Requests: sc.Length.Requests, Warmup: -1, Drain: 10 * time.Minute}
-	if sc.Length.Warmup != 0 {
-		l.Warmup = max(0, sc.Length.Warmup)
+	l := Length{Duration: sc.Run.Duration, Requests: sc.Run.Requests, Warmup: -1, Drain: 10 * time.Minute}
+	if sc.Run.Warmup != nil {
+		l.Warmup = *sc.Run.Warmup
 	}
-	if sc.Length.Drain > 0 {
-		l.Drain = sc.Length.Drain
+	if sc.Run.Drain != nil {
+		l.Drain = *sc.Run.Drain
 	}
 	r := Request{Sizing: sizing.Request{Scenario: sc}, Length: l, UniquePrefixes: unique}
 	r.Run.SLO = SLOs(sc.SLO)

@@ -3,6 +3,7 @@ package study
 import (
 	"fmt"
 	"math"
+	"strconv"
 
 	"github.com/llmctl/llmctl/profiles"
 	"github.com/llmctl/llmctl/sizing"
@@ -48,13 +49,14 @@ func (s *Study) recommended() (float64, error) {
 	return plan.Fleet.RPS / float64(max(1, plan.Fleet.Replicas)), nil
 }
 
-// nice rounds a rate that nobody asked for to two digits.
+// nice rounds a rate that nobody asked for to two digits, by the decimal ones: they
+// are the same on every machine, which powers and logarithms are not.
 func nice(rate float64) float64 {
-	if !(rate > 0) {
+	out, err := strconv.ParseFloat(strconv.FormatFloat(rate, 'g', 2, 64), 64)
+	if err != nil {
 		return rate
 	}
-	scale := math.Pow(10, 1-math.Floor(math.Log10(rate)))
-	return math.Round(rate*scale) / scale
+	return out
 }
 
 // Load is the rate of an open loop in requests per second, or the concurrency of

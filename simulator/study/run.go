@@ -74,7 +74,7 @@ func (s *Study) Simulate(ctx context.Context, seed uint64, taps Taps) (*reports.
 	if err != nil {
 		return nil, err
 	}
-	run.Server, run.Spent = result.Server, result.Spent
+	run.Server, run.Spent, run.Gateway = result.Server, result.Spent, result.Gateway
 	run.Cost.USDPerHour = result.USDPerHour
 	run.Warnings = slices.Concat(end.warnings, run.Warnings) // why it ended comes first
 	if taps.Ended != nil {

@@ -22,7 +22,7 @@ func ParseCalibration(data []byte) ([]Entry, error) {
 	}
 	for i := range table {
 		e := &table[i]
-		e.Engine = Imitated(e.Engine)
+		e.Engine = Imitated(e.Engine, e.Family)
 		if err := e.check(); err != nil {
 			return nil, fmt.Errorf("entry %d: %w", i+1, err)
 		}
@@ -33,7 +33,7 @@ func ParseCalibration(data []byte) ([]Entry, error) {
 // Applies reports whether an entry is for an engine on an accelerator and a model of
 // this shape, so that ConstantsFor takes it.
 func Applies(table []Entry, e *profiles.Engine, a *profiles.Accelerator, f Facts) bool {
-	_, ok := find(table, Imitated(e.Name), Family(a.Name), f)
+	_, ok := find(table, Imitated(e.Name, Family(a.Name)), Family(a.Name), f)
 	return ok
 }
 
@@ -41,10 +41,10 @@ func Applies(table []Entry, e *profiles.Engine, a *profiles.Accelerator, f Facts
 // a typing error, with which they would silently stay out of use. e and a are what
 // is planned for, which may be of the user's own.
 func CheckNames(table []Entry, e *profiles.Engine, a *profiles.Accelerator) error {
-	engines, families := []string{Imitated(e.Name)}, []string{Family(a.Name)}
+	engines, families := []string{e.Name}, []string{Family(a.Name)}
 	for _, ref := range profiles.EngineNames() {
 		name, _, _ := strings.Cut(ref, "@")
-		engines = append(engines, Imitated(name))
+		engines = append(engines, name)
 	}
 	for _, name := range profiles.AcceleratorNames() {
 		families = append(families, Family(name))

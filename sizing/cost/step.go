@@ -157,7 +157,7 @@ func stepTime(f *Facts, a *profiles.Accelerator, c *Constants, w work) Step {
 	s.Operations = products + s.ExpertProducts + s.Attention + s.Index
 
 	rate := Rate(a, f.Units)
-	attention := s.Attention/Rate(a, Wide) + s.Index/Rate(a, FP8)
+	attention := s.Attention/AttentionRate(a) + s.Index/Rate(a, FP8)
 	s.Fixed = c.Fixed(f, w.sampled*ranks, w.prefill)
 	s.Memory = (float64(c.MemoryFactor*(s.Bytes-s.ExpertBytes)) + float64(c.ExpertMemoryFactor*s.ExpertBytes)) / a.BandwidthBytesPerS
 	s.Compute = (float64(c.ComputeFactor*products)+float64(c.ExpertComputeFactor*s.ExpertProducts))/rate + float64(c.ComputeFactor*attention)

@@ -29,10 +29,18 @@ type Entry struct {
 //go:embed constants.yaml
 var constantsFile []byte
 
-var constantsTable = sync.OnceValue(func() []Entry {
-	table, err := ParseTable(constantsFile)
-	if err != nil {
-		panic(fmt.Sprintf("embedded constants.yaml: %v", err))
+// cpuFile is measured by llmctl itself; see there.
+//
+//go:embed cpu.yaml
+var cpuFile []byte
+
+var constantsTable = sync.OnceValue(func() (table []Entry) {
+	for _, data := range [][]byte{cpuFile, constantsFile} {
+		entries, err := ParseTable(data)
+		if err != nil {
+			panic(fmt.Sprintf("embedded constants: %v", err))
+		}
+		table = append(table, entries...)
 	}
 	return table
 })
@@ -69,10 +77,10 @@ func Family(accelerator string) string {
 	return accelerator
 }
 
-// Imitated is the engine whose times an engine has: llmctl's own modeled engine
-// imitates vLLM.
-func Imitated(engine string) string {
-	if engine == "llmctl" {
+// Imitated is the engine whose times an engine has on a family: on any but the
+// CPU, llmctl's own imitates vLLM.
+func Imitated(engine, family string) string {
+	if engine == profiles.BundledEngine && family != profiles.CPU {
 		return "vllm"
 	}
 	return engine
@@ -81,7 +89,8 @@ func Imitated(engine string) string {
 // ConstantsFor returns the constants for an engine on an accelerator and a model
 // of this shape. Entries of a calibration go before the built-in ones.
 func ConstantsFor(e *profiles.Engine, a *profiles.Accelerator, f Facts, calibration ...Entry) Constants {
-	engine, family := Imitated(e.Name), Family(a.Name)
+	family := Family(a.Name)
+	engine := Imitated(e.Name, family)
 	if c, ok := find(calibration, engine, family, f); ok {
 		return c
 	}

@@ -31,3 +31,11 @@ func Rate(a *profiles.Accelerator, u Units) float64 {
 	}
 	return a.BF16FlopsPerS
 }
+
+// AttentionRate is an accelerator's rate of attention, which is always in 16 bit.
+func AttentionRate(a *profiles.Accelerator) float64 {
+	if a.AttentionFlopsPerS > 0 {
+		return a.AttentionFlopsPerS
+	}
+	return Rate(a, Wide)
+}

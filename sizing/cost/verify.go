@@ -17,6 +17,6 @@ func (e *Evaluator) AddVerify(v Verify) {
 	w.addCache(e.f, Prefill{Tokens: v.Tokens, Context: v.Context})
 	for i := range e.f.KV {
 		k := &e.f.KV[i]
-		w.attend(k, float64(2*k.DecodeWidth*v.Tokens*k.read(v.Context+(v.Tokens-1)/2)))
+		w.attend(k, float64(2*k.DecodeWidth*v.Tokens*k.read(v.Context+float64((v.Tokens-1)/2))))
 	}
 }

@@ -85,8 +85,9 @@ func (r Row) point(model string, timeModel func(sizing.Request) (sizing.TimeMode
 		return Point{}, fmt.Errorf("%s%w", r.at(), err)
 	}
 	name, _, _ := strings.Cut(t.Inputs.Engine, "@")
+	family := cost.Family(t.Device.Name)
 	p := Point{
-		ID: r.Text("id"), Model: t.Inputs.Model, Engine: cost.Imitated(name), Family: cost.Family(t.Device.Name),
+		ID: r.Text("id"), Model: t.Inputs.Model, Engine: cost.Imitated(name, family), Family: family,
 		Facts: t.Facts, Device: t.Device, Load: t.Load, TPOT: tpot / 1e3, TTFT: ttft / 1e3,
 	}
 	if p.ID == "" {

@@ -150,7 +150,7 @@ func TestCommands(t *testing.T) {
 		{"ours", Llmctl, func(r *sizing.Request) {
 			r.Scenario.Model, r.Scenario.Engine, r.MaxModelLen = "builtin", "llmctl", 2048
 		},
-			"llmctl serve --model builtin --max-model-len 2048 --max-num-seqs 256 --max-num-batched-tokens 2048 --block-size 16", ""},
+			"llmctl serve --model builtin --max-model-len 2048 --kv-cache-memory 134217728 --max-num-seqs 64 --max-num-batched-tokens 512 --block-size 16", ""},
 		{"ours as a stand-in", Llmctl, nil,
 			"llmctl serve --model builtin --served-model-name meta-llama/Llama-3.1-8B-Instruct --max-num-seqs 1024 --max-num-batched-tokens 8192 --block-size 16", "stands in for llama-3.1-8b"},
 	} {
