@@ -32,6 +32,7 @@ func TestOneInstant(t *testing.T) {
 func TestMeterIsFine(t *testing.T) {
 	for length, want := range map[time.Duration][2]int{10 * time.Second: {100, 110}, 10 * time.Hour: {500, 1100}} {
 		o := newSolo(t, plainKind())
+		o.agenda.plan(0, o.meter)
 		o.until(length - 1)
 		if n := len(o.meter.samples); n < want[0] || n > want[1] {
 			t.Errorf("%d samples of %v, want %d to %d", n, length, want[0], want[1])
