@@ -39,6 +39,10 @@ var (
 	processes = []string{string(Constant), string(Poisson), string(Gamma), string(Ramp), string(Steps), string(Sine), string(TraceArrival), string(Closed), string(Users)}
 )
 
+// AtOnce is the ramp of a closed loop that somebody said has none: all begin at the
+// start. A ramp of 0 is one that nobody said. It is too short to be told from none.
+const AtOnce = time.Nanosecond
+
 // set reads the value of a parameter.
 func (a *Arrival) set(name, value string) (err error) {
 	switch target := a.parameter(name).(type) {
@@ -49,7 +53,9 @@ func (a *Arrival) set(name, value string) (err error) {
 			*target, err = units.ParseRate(value)
 		}
 	case *time.Duration:
-		*target, err = units.ParseDuration(value)
+		if *target, err = units.ParseDuration(value); name == "ramp" && *target == 0 {
+			*target = AtOnce
+		}
 	case *int:
 		*target, err = parseWhole(name, value)
 	case **Curve:

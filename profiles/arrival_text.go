@@ -104,6 +104,9 @@ func (a Arrival) text(name string) string {
 		}
 		return formatNumber(*p) + "/s"
 	case *time.Duration:
+		if name == "ramp" && *p == AtOnce {
+			return "0s"
+		}
 		return p.String()
 	case *int:
 		return strconv.Itoa(*p)
@@ -138,8 +141,11 @@ func (a Arrival) Words() string {
 }
 
 func (a Arrival) rampWords() string {
-	if a.RampUp == 0 {
+	switch a.RampUp {
+	case 0:
 		return ""
+	case AtOnce:
+		return "from the start"
 	}
 	return fmt.Sprintf("after a ramp of %s", a.RampUp)
 }

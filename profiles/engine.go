@@ -64,6 +64,7 @@ type Engine struct {
 	// CachedStateBlocks is the same with prefix caching; 0 where the engine caches
 	// no prefixes of models with states.
 	CachedStateBlocks int           `yaml:"state_blocks_cached,omitempty"`
+	NullBlocks        int           `yaml:"null_blocks,omitempty"` // of a pool that no request can use
 	PrefixCaching     PrefixCaching `yaml:"prefix_caching,omitempty"`
 	WholeImages       WholeImages   `yaml:"whole_images,omitempty"`
 	Pools             EnginePools   `yaml:"pools,omitempty"`

@@ -79,7 +79,7 @@ type Arrival struct {
 	Speed            float64       // trace: how many times faster than recorded; 0 is 1
 	Concurrency      int           // closed
 	Count            int           // users
-	RampUp           time.Duration // closed and users: time over which their number grows from 1
+	RampUp           time.Duration // closed and users: time over which their number grows from 1; AtOnce is none
 }
 
 // Curve is a rate that changes in steps. It is a pointer in Arrival so that

@@ -35,7 +35,7 @@ func (c *Collector) warnSimulated(r *Report) {
 	}
 	c.warnTrend(r)
 	q := r.Requests
-	if q.Cut > 0 && float64(q.Cut) > muchCut*float64(q.Scheduled) {
+	if r.aborted() == "" && q.Cut > 0 && float64(q.Cut) > muchCut*float64(q.Scheduled) {
 		c.note(r, "much_cut", "%s of the requests had not ended when the drain did, and their times are not in tpot and e2e: a longer --drain waits for them", percent(shortShare(float64(q.Cut)/float64(q.Scheduled))))
 	}
 	if n := q.Failures[record.HTTPFailure(400)]; n > 0 {

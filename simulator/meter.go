@@ -17,7 +17,7 @@ type meter struct {
 }
 
 const (
-	firstInterval = time.Second
+	firstInterval = 100 * time.Millisecond
 	mostRounds    = 1024
 )
 

@@ -29,6 +29,7 @@ type replica struct {
 	// What runs, nil while idle: a batch, or of a plain kind a round (fast.go). With a
 	// pipeline, the batches that run are there.
 	plain  bool
+	waking bool // an idle replica will begin a step at this instant
 	batch  *sched.Batch
 	round  *sched.Round
 	passes func(steady int, context int64) bool // pass
@@ -83,8 +84,20 @@ func (p *replica) submit(r *request) {
 	if t := p.s.config.Trace; t != nil {
 		t.Queued(p.s.now, p.index, r.key, r.id)
 	}
-	if p.idle() {
-		p.step()
+	if p.idle() && !p.waking {
+		p.waking = true
+		p.s.agenda.plan(p.s.now, wake{p})
+	}
+}
+
+// wake has an idle replica begin a step, after whatever else comes at the same
+// instant: requests that arrive together run together.
+type wake struct{ p *replica }
+
+func (w wake) happen(*sim) {
+	w.p.waking = false
+	if w.p.idle() {
+		w.p.step()
 	}
 }
 

@@ -18,9 +18,10 @@ type Served struct {
 	Device    *profiles.Accelerator
 	Constants cost.Constants
 
-	// Blocks is the pool in blocks of Inputs.BlockSize tokens, all data-parallel
-	// ranks together. A model whose layers hold less than all of a sequence has a
-	// pool as large as holds as many of the workload's requests.
+	// Blocks is what requests can use of the pool, in blocks of Inputs.BlockSize
+	// tokens, all data-parallel ranks together: without the engine's null block. A
+	// model whose layers hold less than all of a sequence has a pool as large as holds
+	// as many of the workload's requests.
 	Blocks          int
 	KVBytesPerToken float64 // on one accelerator
 	Accelerators    int
@@ -29,6 +30,10 @@ type Served struct {
 	Assumptions []Assumption
 	Warnings    []Warning // of the model, the accelerator and the engine; none of plans
 	Reasons     []string  // why it can not serve; the rest is then of no use
+
+	replica  replica
+	limits   limits
+	sloGiven bool
 }
 
 // Serve resolves a request as Compute does, without planning for an objective. An
@@ -52,6 +57,7 @@ func Serve(r Request) (*Served, error) {
 		return out, nil
 	}
 	replica := s.newReplica(memory, m)
+	out.replica, out.limits, out.sloGiven = replica, s.limits, s.sloGiven
 	out.Facts, out.Constants = replica.facts, replica.constants
 	out.Blocks = s.uniformBlocks(memory, l, m)
 	in := s.inputs
@@ -76,6 +82,26 @@ var ofPlans = []string{
 func (s *situation) uniformBlocks(memory Memory, l layout, m mix) int {
 	tokens := m.context()
 	each := tokens/float64(s.inputs.BlockSize) + 0.5 // the last block is half full on average
-	blocks := float64(memory.KVCacheBlocks) * each / l.average(tokens)
+	blocks := float64(memory.KVCacheBlocks-int64(s.engine.NullBlocks)) * each / l.average(tokens)
 	return int(min(math.Round(blocks*float64(s.inputs.DataParallel)), math.MaxInt32-1))
+}
+
+// ClosedE2E is about how long a request takes from end to end, in seconds, when so
+// many clients keep the replica busy, each with one request after another.
+func (v *Served) ClosedE2E(clients float64) float64 { return v.replica.closedLoop(clients).e2e() }
+
+// LargestRate is about how many requests per second one replica serves at most,
+// whatever they take.
+func (v *Served) LargestRate() float64 {
+	rate, _ := v.replica.quickRate(limits{quantile: v.limits.quantile})
+	return rate
+}
+
+// Relaxed are the bounds of a default objective that not even lone requests meet,
+// with what a plan takes in their place; none of an objective that was given.
+func (v *Served) Relaxed() []RelaxedBound {
+	if v.sloGiven {
+		return nil
+	}
+	return v.limits.raise(v.replica)
 }

@@ -132,7 +132,9 @@ func applyRamp(sc *profiles.Scenario, v string) error {
 	if err != nil {
 		return err
 	}
-	a.RampUp = d
+	if a.RampUp = d; d == 0 {
+		a.RampUp = profiles.AtOnce
+	}
 	return a.Validate()
 }
 

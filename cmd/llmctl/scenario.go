@@ -81,7 +81,7 @@ var loadSettings = []setting{
 		apply: applyConcurrency},
 	{flag: "users", help: "users, each of whom has one request in flight or thinks (--think)",
 		apply: applyUsers},
-	{flag: "concurrency-ramp", help: "time over which --concurrency or --users grows from 1",
+	{flag: "concurrency-ramp", help: "time over which --concurrency or --users grows from 1 (default: in simulate as long as a request takes, in bench 0s)",
 		apply: applyRamp},
 	{flag: "cancel", help: "users who leave early, e.g. fraction=0.02,after=2s",
 		apply: func(sc *profiles.Scenario, v string) (err error) {

@@ -100,7 +100,7 @@ func (f *simulateFlags) add(cmd *cobra.Command) {
 	countVar(flags, &f.request.Count, "count", "accelerators at hand, which make as many replicas as fit")
 	flags.DurationVar(&f.length.Duration, "duration", 0, "virtual time that is measured (default: as long as 5000 requests take to come, at least 2m)")
 	countVar(flags, &f.length.Requests, "requests", "measure this many requests in place of a duration (default in a closed loop: 5000, or 20 for each in flight)")
-	flags.DurationVar(&f.length.Warmup, "warmup", 0, "virtual time before it in which requests do not count (default: a twentieth of the duration, at least 30s; none for a trace, a ramp or steps)")
+	flags.DurationVar(&f.length.Warmup, "warmup", 0, "virtual time before it in which requests do not count (default: a twentieth of the duration, at least 30s and twice the ramp of clients; none for a trace, a ramp, steps, or more than is served)")
 	flags.DurationVar(&f.length.Drain, "drain", 10*time.Minute, "virtual time that requests in flight have to end after sending has")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of all that is left to chance")
 	flags.IntVar(&f.repeat, "repeat", 1, "simulate this many times, with seeds from --seed on, and tell the 95% interval of each number")
@@ -251,15 +251,6 @@ func (sim *simulation) complete(sc profiles.Scenario) error {
 	}
 	sim.request.Sizing.Scenario, sim.request.Sizing.Today = sc, time.Now()
 	return nil
-}
-
-// objectives are those that are judged by.
-func (sim *simulation) objectives() []profiles.SLO {
-	sc := sim.request.Sizing.Scenario
-	if len(sc.SLO) > 0 {
-		return sc.SLO
-	}
-	return []profiles.SLO{profiles.DefaultSLO(sc.Workload.Name)}
 }
 
 // files reads what the scenario and the flags name.

@@ -48,7 +48,7 @@ func (sim *simulation) runCurve(ctx context.Context, c *course) error {
 		return err
 	}
 	sc := &simulatedCurve{sim: sim, course: c, base: st, view: sim.newBatchView(c, 0), curve: &reports.Curve{
-		Schema: reports.CurveSchema, Kind: reports.SweepCurve, Axis: f.curve.axis(st.Scenario().Workload.Arrival), Asked: sim.askedCurve(run.Asked), Setup: run.Setup,
+		Schema: reports.CurveSchema, Kind: reports.SweepCurve, Axis: f.curve.axis(st.Scenario().Workload.Arrival), Asked: sim.askedCurve(st, run.Asked), Setup: run.Setup,
 		Defaults: run.Defaults, Scenario: run.Scenario, Target: run.Target, Environment: run.Environment, Warnings: []record.Warning{},
 	}}
 	sc.curve.Warnings = append(sc.curve.Warnings, run.Warnings...)
@@ -71,9 +71,9 @@ func (sim *simulation) runCurve(ctx context.Context, c *course) error {
 }
 
 // askedCurve says in one line what is simulated.
-func (sim *simulation) askedCurve(asked string) string {
+func (sim *simulation) askedCurve(st *study.Study, asked string) string {
 	if sim.flags.curve.find {
-		return "search of the largest load that meets " + objectives(sim.objectives()) + "; first " + asked
+		return "search of the largest load that meets " + objectives(st.Objectives()) + "; first " + asked
 	}
 	return "sweep of " + sim.flags.curve.sweepText + "; first " + asked
 }

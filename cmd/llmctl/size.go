@@ -48,7 +48,7 @@ plan that meets the objective, and for those that are better in latency.`,
 				if f.emit.target != "" {
 					return usagef("--emit writes one plan: add it to a command that the search prints")
 				}
-				return runSearch(s, &f.output, sizing.SearchRequest{Request: f.request, Accelerators: names})
+				return runSearch(s, &f.output, f.quiet, sizing.SearchRequest{Request: f.request, Accelerators: names})
 			}
 			return f.plan(s, sc.Model)
 		},
@@ -65,6 +65,7 @@ type sizeFlags struct {
 	request  sizing.Request
 	sizes    memoryFlags
 	explain  bool
+	quiet    bool
 	emit     emitFlag
 	fleet    fleetFlags
 	money    moneyFlags
@@ -81,7 +82,7 @@ var sizeGroups = []flagGroup{
 	{"Fleet", []string{"count", "spare", "disaggregate", "transfer-bandwidth"}},
 	{"Money", []string{"price", "load-profile", "api-price"}},
 	{"Search and hand-over", []string{"search", "emit"}},
-	{"Output", []string{"output", "explain"}},
+	{"Output", []string{"output", "explain", "quiet"}},
 }
 
 func (f *sizeFlags) add(cmd *cobra.Command) {
@@ -99,6 +100,7 @@ func (f *sizeFlags) add(cmd *cobra.Command) {
 	flags.Float64Var(&r.TargetUtilization, "target-utilization", 0, "share of a replica's largest rate to load it with (default 0.8)")
 	flags.Var(&f.emit, "emit", "write the plan as: vllm, sglang or llmctl (start-up command), autoscaler, alerts, all")
 	flags.BoolVar(&f.explain, "explain", false, "show how each number was reached")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress of a search")
 	groupFlags(cmd, sizeGroups)
 }
 

@@ -38,8 +38,8 @@ func (f *searchFlags) accelerators(said string) (names []string, search bool) {
 	return names, f.search
 }
 
-// runSearch searches and writes the result. Ctrl-C ends it with nothing written.
-func runSearch(s *iostreams.IO, output *outputFlag, r sizing.SearchRequest) error {
+// runSearch searches and writes the result, and tells how far it is unless quiet. Ctrl-C ends it with nothing written.
+func runSearch(s *iostreams.IO, output *outputFlag, quiet bool, r sizing.SearchRequest) error {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -54,7 +54,11 @@ func runSearch(s *iostreams.IO, output *outputFlag, r sizing.SearchRequest) erro
 		})
 	}
 	p := newProgress(s, time.Now)
-	result, err := sizing.Explore(ctx, r, func(done, all int) { p.say("searching: %d%%", done*100/all) })
+	result, err := sizing.Explore(ctx, r, func(done, all int) {
+		if !quiet {
+			p.say("searching: %d%%", done*100/all)
+		}
+	})
 	p.clear()
 	if context.Cause(ctx) == errSearchStopped {
 		return hinted(exitInterrupted, errSearchStopped, "name fewer with --accelerator, or say --tp, --weight-dtype or --max-num-seqs")

@@ -89,7 +89,7 @@ var unknownStart = method{
 }
 
 func closedLoop(r plan.Run, q *study.Request) {
-	q.Sizing.Scenario.Workload.Arrival = profiles.Arrival{Process: profiles.Closed, Concurrency: int(r.Load)}
+	q.Sizing.Scenario.Workload.Arrival = profiles.Arrival{Process: profiles.Closed, Concurrency: int(r.Load), RampUp: profiles.AtOnce}
 }
 
 var recorded = method{

@@ -26,6 +26,11 @@ of 30 % for the 99th percentile of time to first token. Figures that the table d
 let be tested, because what they depend on is not stated, are shown apart. The command
 fails when a group gets a fifth further off than its bar, or than it has been.
 
+## Against the closed form
+
+` + "`" + `size` + "`" + ` is optimistic where time per output token or the KV cache is what binds: its largest
+rate is then 0 to 15 % above the one that ` + "`" + `simulate --find-goodput` + "`" + ` finds.
+
 `
 
 // Markdown is the text of docs/simulator-accuracy.md, but for the part about this

@@ -103,14 +103,35 @@ func (e *earlyEnd) at(t time.Duration) mark {
 	return e.marks[0]
 }
 
-// mayEnd reports whether the load is steady and the cluster stays as it is, so
+// mayEnd reports whether a run may be ended once it is certain how it goes on.
+func (s *Study) mayEnd() bool { return s.request.EndSaturated && s.steady() }
+
+// steady reports whether the load is steady and the cluster stays as it is, so
 // that what was seen tells what is to come.
-func (s *Study) mayEnd() bool {
+func (s *Study) steady() bool {
 	sc := s.request.Sizing.Scenario
 	switch sc.Workload.Arrival.Process {
 	case profiles.Constant, profiles.Poisson, profiles.Gamma:
 	default:
 		return false
 	}
-	return s.request.EndSaturated && sc.Cluster.Autoscale.Metric == "" && len(sc.Cluster.Failures) == 0 && len(sc.Also) == 0
+	return sc.Cluster.Autoscale.Metric == "" && len(sc.Cluster.Failures) == 0 && len(sc.Also) == 0
+}
+
+// overrun reports whether a steady load is more than the cluster serves by the
+// closed form of size, as far as that knows the cluster: those who wait become more
+// and more, and a request that comes after a warm-up may not be served in any run.
+func (s *Study) overrun() bool {
+	sc := s.request.Sizing.Scenario
+	if !s.steady() || sc.Cluster.Gateway != (profiles.Gateway{}) {
+		return false
+	}
+	most := 0.0
+	for i, p := range s.pools {
+		if p.Kind.Role != "" && p.Kind.Role != "serve" || p.Kind.Serving.Speculative.Tokens > 0 || p.Kind.Slowdown > 0 {
+			return false
+		}
+		most += float64(float64(p.Replicas) * s.served[i].LargestRate())
+	}
+	return sc.Workload.Arrival.RatePerS > most
 }

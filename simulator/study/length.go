@@ -27,6 +27,7 @@ const (
 	leastWarmup    = 30 * time.Second
 	warmupShare    = 20 // of the duration: a twentieth
 	roundsOfLoop   = 20 // requests per slot of a closed loop
+	roundsOfRamp   = 2  // times the ramp of a closed loop: until all have come in, and have had a request
 )
 
 // Words is the length for people.
@@ -47,6 +48,7 @@ func (s *Study) assumeLength(name, value, flag string) {
 // complete fills in what was not said.
 func (l Length) complete(s *Study) (Length, error) {
 	s.chosen = nil
+	s.spreadClients()
 	a := s.request.Sizing.Scenario.Workload.Arrival
 	shaped := a.Process == profiles.TraceArrival || a.Process == profiles.Ramp || a.Process == profiles.Steps
 	if l.Requests == 0 && l.Duration == 0 {
@@ -55,9 +57,9 @@ func (l Length) complete(s *Study) (Length, error) {
 		}
 	}
 	if l.Warmup < 0 {
-		l.Warmup = max(leastWarmup, l.Duration/warmupShare).Round(time.Second)
-		if shaped {
-			l.Warmup = 0 // it would take the beginning of the shape away
+		l.Warmup = max(leastWarmup, l.Duration/warmupShare, roundsOfRamp*a.RampUp).Round(time.Second)
+		if shaped || s.overrun() {
+			l.Warmup = 0 // it would take the beginning of the shape away, or wait for a steady state that never comes
 		}
 		s.assumeLength("warm-up", l.Warmup.String(), "--warmup")
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -75,7 +76,7 @@ func (s *Study) Simulate(ctx context.Context, seed uint64, taps Taps) (*reports.
 	}
 	run.Server, run.Spent, run.Gateway = result.Server, result.Spent, result.Gateway
 	run.Cost.USDPerHour = result.USDPerHour
-	run.Warnings = append(run.Warnings, end.warnings...)
+	run.Warnings = slices.Concat(end.warnings, run.Warnings) // why it ended comes first
 	if taps.Ended != nil {
 		var why string
 		if run.Interrupted, why = taps.Ended(); why != "" {

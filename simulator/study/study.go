@@ -38,6 +38,7 @@ type Study struct {
 	assumed  []sizing.Assumption // of the load and the cluster
 	chosen   []sizing.Assumption // of the length
 	warnings []record.Warning
+	rampSaid bool // over which clients of a closed loop come in
 }
 
 // CannotServe is the error of a scenario that can not run at all.
@@ -47,7 +48,7 @@ func (e *CannotServe) Error() string { return strings.Join(e.Reasons, "; ") }
 
 // New resolves a request. Its errors are bad input, or a *CannotServe.
 func New(r Request) (*Study, error) {
-	s := &Study{request: r}
+	s := &Study{request: r, rampSaid: r.Sizing.Scenario.Workload.Arrival.RampUp > 0}
 	if err := s.load(); err != nil {
 		return nil, err
 	}
@@ -57,6 +58,7 @@ func New(r Request) (*Study, error) {
 	if c := r.Sizing.Scenario.Cluster; c.Replicas == 0 && len(c.Pools) == 0 && r.Sizing.Count == 0 {
 		s.assume("replicas", fmt.Sprint(s.Replicas()), "--replicas")
 	}
+	s.relax()
 	var err error
 	if s.request.Length, err = r.Length.complete(s); err != nil {
 		return nil, err
@@ -130,6 +132,9 @@ func (s *Study) Facts(seed uint64) (record.Run, error) {
 	run.Client.CPUFraction = -1
 	run.Defaults = s.Defaults()
 	run.Warnings = append(slices.Clone(run.Warnings), s.warnings...)
+	if w := s.inStep(); w != nil {
+		run.Warnings = append(run.Warnings, *w)
+	}
 	for i, p := range s.pools {
 		run.Cost.USDPerHour += float64(float64(p.Replicas) * p.Kind.USDPerHour)
 		run.Cost.Source = strings.TrimSpace(s.served[i].Inputs.PriceSource + " " + s.served[i].Inputs.PriceDate)

@@ -49,7 +49,9 @@ func TestLengthIsChosenForTheLoad(t *testing.T) {
 		length  Length
 		want    Length
 	}{
-		{"a fast rate has the least", profiles.Arrival{Process: profiles.Poisson, RatePerS: 1000}, unsaid, Length{Duration: 2 * time.Minute, Warmup: 30 * time.Second}},
+		{"a fast rate has the least", profiles.Arrival{Process: profiles.Poisson, RatePerS: 50}, unsaid, Length{Duration: 2 * time.Minute, Warmup: 30 * time.Second}},
+		{"one that is never served has no warm-up", profiles.Arrival{Process: profiles.Poisson, RatePerS: 1000}, unsaid, Length{Duration: 2 * time.Minute}},
+		{"clients that come in slowly are waited for", profiles.Arrival{Process: profiles.Closed, Concurrency: 8, RampUp: 40 * time.Second}, unsaid, Length{Requests: 5000, Warmup: 80 * time.Second}},
 		{"a slow one has enough requests", profiles.Arrival{Process: profiles.Poisson, RatePerS: 2}, unsaid, Length{Duration: 2500 * time.Second, Warmup: 125 * time.Second}},
 		{"a closed loop is bounded by requests", profiles.Arrival{Process: profiles.Closed, Concurrency: 8}, unsaid, Length{Requests: 5000, Warmup: 30 * time.Second}},
 		{"a wide one has some for each slot", profiles.Arrival{Process: profiles.Closed, Concurrency: 1000}, unsaid, Length{Requests: 20000, Warmup: 30 * time.Second}},

@@ -49,7 +49,7 @@ func Table(points []Point) ([]cost.Entry, error) {
 			if len(rows) < fewest {
 				e = m[basis(points, k)]
 			}
-			source := fmt.Sprintf("fit of published measurements of other models with %s on %s (%s)", k.engine, k.family, strings.Join(models, ", "))
+			source := fmt.Sprintf("fit of published measurements with %s on %s (%s)", k.engine, k.family, strings.Join(models, ", "))
 			table = append(table, all.entry(k, e, rows, source))
 		}
 		for _, k := range all.pool.general(moe) {
