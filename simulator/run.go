@@ -58,7 +58,7 @@ func Run(ctx context.Context, c Config, onEnd func(record.Window), emit func(*re
 		s.now = e.at
 		s.result.Events++
 		e.do.happen(s)
-		if s.ended >= 0 && s.open == 0 {
+		if s.allOver() {
 			break
 		}
 	}
@@ -80,6 +80,10 @@ func newSim(c Config, onEnd func(record.Window), emit func(*record.Record)) *sim
 	s.startSources()
 	return s
 }
+
+// allOver reports whether nothing is sent any more and everybody has an answer: what
+// replicas still do for those who have left is of no interest.
+func (s *sim) allOver() bool { return s.ended >= 0 && s.open == 0 }
 
 func (s *sim) finish() Result {
 	s.result.End = s.now
