@@ -46,8 +46,8 @@ const (
 // Clusters are tried a few at a time, so that the answer does not depend on the number
 // of processors.
 //
-// try simulates clusters and returns one trial each; it may return fewer when it
-// was stopped, which ends the search.
+// try simulates clusters and returns one trial each, in their order; it may return
+// those of only some when it was stopped, which ends the search.
 func Cheapest(ctx context.Context, m Market, try func(context.Context, []Cluster) ([]reports.Trial, error)) ([]reports.Trial, error) {
 	kinds := m.kinds()
 	best := math.Inf(1) // dollars per hour
@@ -61,15 +61,15 @@ func Cheapest(ctx context.Context, m Market, try func(context.Context, []Cluster
 		if err != nil {
 			return trials, err
 		}
+		trials = append(trials, got...)
+		if len(got) < len(wave) {
+			return trials, nil
+		}
 		for i, t := range got {
-			trials = append(trials, t)
 			n := wave[i].Replicas
 			if of[i].learn(n, t); t.Meets {
 				best = min(best, of[i].price(n))
 			}
-		}
-		if len(got) < len(wave) {
-			return trials, nil
 		}
 	}
 }
