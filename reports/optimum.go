@@ -106,8 +106,9 @@ func median(values []float64) *float64 {
 	return &m
 }
 
-// Settle sorts the trials by price and finds the answer among them.
-func (o *Optimum) Settle() {
+// Settle sorts the trials by price and finds the answer among them, and beside it the
+// number of replicas of a configuration that plans alone would buy.
+func (o *Optimum) Settle(planned sizing.Configuration, replicas int) {
 	slices.SortStableFunc(o.Trials, func(a, b Trial) int {
 		switch {
 		case a.USDPerHour < b.USDPerHour:
@@ -122,7 +123,7 @@ func (o *Optimum) Settle() {
 		if t.Meets && o.Cheapest == nil {
 			o.Cheapest, o.Feasible = t, true
 		}
-		if t.Replicas == t.PlannedReplicas && o.Planned == nil {
+		if t.Configuration == planned && t.Replicas == replicas {
 			o.Planned = t
 		}
 	}

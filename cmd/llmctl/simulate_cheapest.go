@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -21,7 +22,7 @@ const cheapestRepeats = 3
 func (sim *simulation) runCheapest(ctx context.Context, c *course) error {
 	search := sizing.SearchRequest{Request: sim.request.Sizing}
 	search.Accelerators, _ = (&searchFlags{}).accelerators(search.Scenario.Accelerator)
-	search.Scenario.Cluster.Replicas = 0
+	search.Scenario.Cluster.Replicas, search.Count = 0, 0
 	if search.Scenario.Workload.Arrival.RatePerS == 0 {
 		return usagef("--optimize cost looks for the cheapest cluster at a rate; give one with --rps")
 	}
@@ -36,12 +37,16 @@ func (sim *simulation) runCheapest(ctx context.Context, c *course) error {
 		Schema: reports.OptimumSchema, Trials: []reports.Trial{}, Environment: sim.request.Run.Environment, Warnings: []record.Warning{},
 		Asked: "the cheapest cluster that meets " + objectives(sim.slos(found)) + " at " + search.Scenario.Workload.Arrival.Words(),
 	}
-	for _, w := range found.Warnings {
-		o.Warnings = append(o.Warnings, record.Warning{Code: w.Code, Text: w.Text})
+	if n := sim.request.Sizing.Count; n > 0 {
+		o.Asked += fmt.Sprintf(", with --count %d", n)
 	}
-	t := &clusterTrials{sim: sim, course: c, search: search, view: sim.newBatchView(c, 0), optimum: o}
+	t := &clusterTrials{sim: sim, course: c, search: search, view: sim.newBatchView(c, 0), optimum: o, warnings: map[clusterKey][]record.Warning{}}
+	market := study.Market{
+		Found: found, Accelerators: sim.request.Sizing.Count,
+		Least: func(o sizing.Option) int { return study.Least(search.For(o.Configuration), found.Inputs.RPS) },
+	}
 	sim.request.Run.SLO = study.SLOs(sim.slos(found))
-	o.Trials, err = study.Cheapest(ctx, found, t.try)
+	o.Trials, err = study.Cheapest(ctx, market, t.try)
 	t.view.close()
 	if err != nil {
 		return err
@@ -50,7 +55,9 @@ func (sim *simulation) runCheapest(ctx context.Context, c *course) error {
 		o.Trials = []reports.Trial{}
 	}
 	o.Interrupted = c.stop.used()
-	o.Settle()
+	plan, _ := market.Planned()
+	o.Settle(plan.Option.Configuration, plan.Replicas)
+	t.warn(found)
 	if err := sim.flags.output.writeForms(sim.io, o, forms{
 		table: func() error {
 			return reports.WriteOptimum(sim.io.Out, o, reports.TextOptions{Color: sim.io.Color, Width: min(sim.io.Width, 100)})
@@ -105,6 +112,27 @@ type clusterTrials struct {
 	search  sizing.SearchRequest
 	view    *batchView
 	optimum *reports.Optimum
+
+	warnings map[clusterKey][]record.Warning // of each cluster that was simulated
+}
+
+// clusterKey names a cluster.
+type clusterKey struct {
+	configuration sizing.Configuration
+	replicas      int
+}
+
+// warn says what there is to know of the answer, and of an objective that was raised
+// for all.
+func (t *clusterTrials) warn(found *sizing.Search) {
+	for _, w := range found.Warnings {
+		if w.Code == "default-slo" {
+			t.optimum.Warnings = append(t.optimum.Warnings, record.Warning{Code: w.Code, Text: w.Text})
+		}
+	}
+	if c := t.optimum.Cheapest; c != nil {
+		t.optimum.Warnings = append(t.optimum.Warnings, t.warnings[clusterKey{c.Configuration, c.Replicas}]...)
+	}
 }
 
 // try simulates each cluster with its first seed, and those that may do with the
@@ -120,6 +148,11 @@ func (t *clusterTrials) try(ctx context.Context, clusters []study.Cluster) ([]re
 			return nil, err
 		}
 		studies[i] = st.Unjudged()
+		run, err := studies[i].Facts(t.sim.flags.seed)
+		if err != nil {
+			return nil, err
+		}
+		t.warnings[clusterKey{cluster.Option.Configuration, cluster.Replicas}] = run.Warnings
 	}
 	if t.optimum.Scenario == nil {
 		run, err := studies[0].Facts(t.sim.flags.seed)

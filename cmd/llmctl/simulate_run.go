@@ -254,6 +254,10 @@ func (f *simulateFlags) checkSeveral(cmd *cobra.Command, sc *profiles.Scenario) 
 	}
 	if f.optimize == "cost" {
 		switch {
+		case cmd.Flags().Changed("replicas"):
+			return fmt.Errorf("--replicas %d: --optimize cost finds the number of replicas; leave it out, or bound it by the accelerators at hand with --count", sc.Cluster.Replicas)
+		case len(sc.Cluster.Pools) > 0:
+			return errors.New("--optimize cost looks for a number of equal replicas, and the scenario says its pools; leave cluster.pools out, or try numbers of theirs with --compare")
 		case len(f.asserts) > 0:
 			return fmt.Errorf("--assert %q: --optimize cost judges clusters by the objective alone; give it with --slo", f.asserts[0])
 		case f.save != "":

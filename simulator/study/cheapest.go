@@ -10,57 +10,13 @@ import (
 	"github.com/llmctl/llmctl/sizing"
 )
 
-// Candidate is a kind of replica that a plan believes to serve the load, and the
-// numbers of it that were or may be simulated.
-type Candidate struct {
-	Option sizing.Option // as planned
-	at     int           // replicas to try next
-}
-
-// Bounds of a search for the cheapest cluster.
-const (
-	mostKinds    = 16  // of replicas, the cheapest by plan
-	mostClusters = 200 // that are simulated at all
-	waveSize     = 4   // clusters that are simulated at once, on any number of cores
-	fewest       = 0.5 // share of the planned replicas to begin with
-	mostReplicas = 3   // times the planned ones, and then no more
-)
-
-// Cheapest looks for the cheapest cluster that meets the objective of a request in
-// simulation: kinds of replicas from a search of plans, each with as few replicas
-// as may do and then with more, in order of price. Clusters are tried a few at a
-// time, so that the answer does not depend on the number of processors.
-//
-// try simulates clusters and returns one trial each; it may return fewer when it
-// was stopped.
-func Cheapest(ctx context.Context, found *sizing.Search, try func(context.Context, []Cluster) ([]reports.Trial, error)) ([]reports.Trial, error) {
-	kinds := kindsOf(found)
-	var trials []reports.Trial
-	for len(trials) < mostClusters {
-		wave := nextWave(kinds)
-		if len(wave) == 0 {
-			return trials, nil
-		}
-		clusters := make([]Cluster, len(wave))
-		for i, k := range wave {
-			clusters[i] = Cluster{Option: k.Option, Replicas: k.at}
-		}
-		got, err := try(ctx, clusters)
-		if err != nil {
-			return trials, err
-		}
-		for i, t := range got {
-			trials = append(trials, t)
-			if t.Meets {
-				return trials, nil
-			}
-			wave[i].advance(t)
-		}
-		if len(got) < len(wave) {
-			return trials, nil
-		}
-	}
-	return trials, nil
+// Market is what a search for the cheapest cluster chooses from.
+type Market struct {
+	Found        *sizing.Search // kinds of replicas that plans believe to serve the load
+	Accelerators int            // at hand; 0 is as many as it takes
+	// Least is the fewest replicas of a kind that may serve the load at all: fewer
+	// are not simulated. One, when nil.
+	Least func(sizing.Option) int
 }
 
 // Cluster is a number of equal replicas to simulate.
@@ -69,18 +25,88 @@ type Cluster struct {
 	Replicas int
 }
 
-// kindsOf are the kinds of replicas that a search found: of each accelerator and
-// division of the model the cheapest, with weights as published unless someone asked
-// for others.
-func kindsOf(found *sizing.Search) []*Candidate {
+// Bounds of a search for the cheapest cluster.
+const (
+	waveSize     = 4 // clusters that are simulated at once, on any number of cores
+	mostReplicas = 3 // times the planned ones, and then no more
+	// overrun is the share of the requests that a cluster completes in time below
+	// which it is certain that it was overrun.
+	overrun = 0.9
+	// samePrice is how far prices are apart, as a share, that sums of the same
+	// numbers may be by rounding.
+	samePrice = 1e-9
+)
+
+// Cheapest looks for the cheapest cluster that meets the objective of a request in
+// simulation, and returns all that it tried. Each kind of replica begins with as many
+// as its plan takes, and goes up after a miss, else down by bisection; it is given up
+// once no number of it that is left costs less than the cheapest cluster that meets.
+// So the answer is the cheapest of all kinds and numbers, up to mostReplicas times the
+// planned ones, provided that more replicas of a kind are never worse than fewer.
+// Clusters are tried a few at a time, so that the answer does not depend on the number
+// of processors.
+//
+// try simulates clusters and returns one trial each, in their order; it may return
+// those of only some when it was stopped, which ends the search.
+func Cheapest(ctx context.Context, m Market, try func(context.Context, []Cluster) ([]reports.Trial, error)) ([]reports.Trial, error) {
+	kinds := m.kinds()
+	best := math.Inf(1) // dollars per hour
+	var trials []reports.Trial
+	for {
+		wave, of := nextWave(kinds, best)
+		if len(wave) == 0 {
+			return trials, nil
+		}
+		got, err := try(ctx, wave)
+		if err != nil {
+			return trials, err
+		}
+		trials = append(trials, got...)
+		if len(got) < len(wave) {
+			return trials, nil
+		}
+		for i, t := range got {
+			n := wave[i].Replicas
+			if of[i].learn(n, t); t.Meets {
+				best = min(best, of[i].price(n))
+			}
+		}
+	}
+}
+
+// Planned is the cluster that plans alone would buy: the cheapest by plan that can be
+// had.
+func (m Market) Planned() (Cluster, bool) {
+	for _, k := range m.kinds() {
+		if k.planned() <= k.most {
+			return Cluster{k.option, k.planned()}, true
+		}
+	}
+	return Cluster{}, false
+}
+
+// candidate is a kind of replica, and what is known of how many of it meet the
+// objective.
+type candidate struct {
+	option sizing.Option // as planned
+	least  int           // replicas that may serve the load
+	most   int           // replicas to try
+	misses int           // the most that do not, or are sure not to
+	meets  int           // the fewest that do; 0 is unknown
+}
+
+// kinds are the kinds of replicas that a search found, cheapest plan first: of each
+// accelerator and division of the model the cheapest, with weights as published unless
+// someone asked for others.
+func (m Market) kinds() []*candidate {
 	type kind struct {
 		accelerator        string
 		tp, pp, dp, ep     int
 		weightDType, cache string
 	}
 	best := map[kind]int{}
-	var kinds []*Candidate
-	for _, o := range found.Options {
+	var kinds []*candidate
+	for _, o := range m.Found.Options {
 		if o.USDPerHour <= 0 || len(o.Quality) > 0 {
 			continue
 		}
@@ -89,46 +115,87 @@ func kindsOf(found *sizing.Search) []*Candidate {
 		switch {
 		case !known:
 			best[k] = len(kinds)
-			kinds = append(kinds, &Candidate{Option: o})
-		case cmp.Or(cmp.Compare(o.USDPerHour, kinds[i].Option.USDPerHour), cmp.Compare(kinds[i].Option.MaxRPS, o.MaxRPS)) < 0:
-			kinds[i].Option = o
+			kinds = append(kinds, &candidate{option: o})
+		case cmp.Or(cmp.Compare(o.USDPerHour, kinds[i].option.USDPerHour), cmp.Compare(kinds[i].option.MaxRPS, o.MaxRPS)) < 0:
+			kinds[i].option = o
 		}
 	}
-	slices.SortStableFunc(kinds, func(a, b *Candidate) int { return cmp.Compare(a.Option.USDPerHour, b.Option.USDPerHour) })
-	kinds = kinds[:min(len(kinds), mostKinds)]
 	for _, k := range kinds {
-		k.at = max(1, int(math.Ceil(fewest*float64(k.Option.Replicas))))
+		k.least, k.most = 1, mostReplicas*k.planned()
+		if m.Accelerators > 0 {
+			k.most = min(k.most, m.Accelerators/max(1, k.option.Accelerators/k.planned()))
+		}
+		if m.Least != nil {
+			k.least = min(max(1, m.Least(k.option)), k.planned())
+		}
+		k.misses = k.least - 1
 	}
+	slices.SortStableFunc(kinds, func(a, b *candidate) int { return cmp.Compare(a.option.USDPerHour, b.option.USDPerHour) })
 	return kinds
 }
 
-// price is that of the cluster to try next.
-func (c *Candidate) price() float64 {
-	return c.Option.USDPerHour / float64(c.Option.Replicas) * float64(c.at)
+func (c *candidate) planned() int { return max(1, c.option.Replicas) }
+
+// price is that of a number of replicas, in dollars per hour.
+func (c *candidate) price(replicas int) float64 {
+	return c.option.USDPerHour / float64(c.planned()) * float64(replicas)
 }
 
-// nextWave is the cheapest clusters that are left, at most one of each kind.
-func nextWave(kinds []*Candidate) []*Candidate {
-	var open []*Candidate
+// next is the number of replicas to try, false when none is left that may meet the
+// objective and costs less than best.
+func (c *candidate) next(best float64) (replicas int, left bool) {
+	high := c.most
+	if c.meets > 0 {
+		high = c.meets - 1
+	}
+	dearest := high // of those that cost less than best
+	if !math.IsInf(best, 1) {
+		dearest = int(min(float64(high), math.Ceil(best*(1-samePrice)/c.price(1))-1))
+	}
+	switch {
+	case dearest <= c.misses:
+		return 0, false
+	case c.meets > 0 && dearest == high:
+		return (c.misses + c.meets + 1) / 2, true
+	case c.meets > 0 || dearest <= c.planned():
+		return dearest, true // if it misses, so do all that cost less
+	case c.misses < c.planned():
+		return c.planned(), true
+	}
+	return min(2*c.misses-c.planned()+1, dearest), true // one more than planned, then 3, 7, …
+}
+
+// learn takes in what a number of replicas did. A cluster that completed much less
+// than was asked of it needs at least in proportion more.
+func (c *candidate) learn(replicas int, t reports.Trial) {
+	if t.Meets {
+		if c.meets = replicas; replicas <= c.least {
+			c.least, c.misses = 1, 0 // what was said of fewer is not to be trusted
+		}
+		return
+	}
+	c.misses = max(c.misses, replicas)
+	if t.Completed > 0 && t.Completed < overrun {
+		c.misses = max(c.misses, int(float64(replicas)/t.Completed*overrun)-1)
+	}
+}
+
+// nextWave is the clusters to try next, of those that are left the ones that cost
+// least: at most one of each kind, with its candidate beside it.
+func nextWave(kinds []*candidate, best float64) (wave []Cluster, of []*candidate) {
+	type offer struct {
+		kind     *candidate
+		replicas int
+	}
+	var open []offer
 	for _, k := range kinds {
-		if k.at <= mostReplicas*k.Option.Replicas {
-			open = append(open, k)
+		if n, left := k.next(best); left {
+			open = append(open, offer{k, n})
 		}
 	}
-	slices.SortStableFunc(open, func(a, b *Candidate) int { return cmp.Compare(a.price(), b.price()) })
-	return open[:min(len(open), waveSize)]
-}
-
-// advance goes on with more replicas after some were too few. A cluster that
-// completed much less than was asked of it needs at least in proportion more.
-func (c *Candidate) advance(t reports.Trial) {
-	next := c.at + 1
-	if t.Completed > 0 && t.Completed < overrun {
-		next = max(next, int(float64(c.at)/t.Completed*overrun))
+	slices.SortStableFunc(open, func(a, b offer) int { return cmp.Compare(a.kind.price(a.replicas), b.kind.price(b.replicas)) })
+	for _, o := range open[:min(len(open), waveSize)] {
+		wave, of = append(wave, Cluster{o.kind.option, o.replicas}), append(of, o.kind)
 	}
-	c.at = next
+	return wave, of
 }
-
-// overrun is the share of the requests that a cluster completes in time below which
-// it is certain that it was overrun.
-const overrun = 0.9

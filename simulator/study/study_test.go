@@ -3,7 +3,6 @@ package study
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +13,6 @@ import (
 	"github.com/llmctl/llmctl/reports"
 	"github.com/llmctl/llmctl/reports/record"
 	"github.com/llmctl/llmctl/simulator"
-	"github.com/llmctl/llmctl/sizing"
 )
 
 // small is a request that takes little time.
@@ -173,33 +171,5 @@ func TestWatchEnds(t *testing.T) {
 	})
 	if err != nil || !r.Interrupted || r.Requests.OK == 0 || r.Requests.Cut > 0 {
 		t.Errorf("%v, %+v", err, r.Requests)
-	}
-}
-
-// TestCheapest: clusters are tried in order of price until one does, and one that
-// was overrun is not tried with only one replica more.
-func TestCheapest(t *testing.T) {
-	option := func(name string, replicas int, usd float64) sizing.Option {
-		return sizing.Option{Configuration: sizing.Configuration{Accelerator: name, TensorParallel: 1}, Replicas: replicas, Accelerators: replicas, USDPerHour: usd, MaxRPS: 1}
-	}
-	worse := option("big", 1, 12)
-	fewerBits := option("tiny", 1, 1)
-	fewerBits.Quality = []string{"weights"}
-	found := &sizing.Search{Options: []sizing.Option{worse, option("small", 4, 8), option("big", 1, 10), fewerBits, option("free", 1, 0)}}
-	needs := map[string]int{"small": 9, "big": 1}
-	var tried []string
-	trials, err := Cheapest(t.Context(), found, func(_ context.Context, clusters []Cluster) (out []reports.Trial, err error) {
-		for _, c := range clusters {
-			n := needs[c.Option.Accelerator]
-			tried = append(tried, fmt.Sprintf("%d %s", c.Replicas, c.Option.Accelerator))
-			out = append(out, reports.Trial{Replicas: c.Replicas, Meets: c.Replicas >= n, Completed: min(1, float64(c.Replicas)/float64(n))})
-		}
-		return out, nil
-	})
-	if err != nil || len(trials) == 0 || !trials[len(trials)-1].Meets {
-		t.Fatalf("%v, %v", err, trials)
-	}
-	if diff := cmp.Diff([]string{"2 small", "1 big"}, tried); diff != "" {
-		t.Error(diff)
 	}
 }
