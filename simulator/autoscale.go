@@ -164,7 +164,12 @@ func (s *sim) hire(delay time.Duration) {
 		p = newReplica(s, len(s.front.replicas), pool)
 		s.front.replicas = append(s.front.replicas, p)
 	}
-	p.life.from = s.now
+	p.life.from, p.life.factor = s.now, s.slowness(p.index)
+	s.boot(p, delay)
+}
+
+// boot has a replica start, which takes a delay.
+func (s *sim) boot(p *replica, delay time.Duration) {
 	p.state = starting
 	s.tell(p, Starts)
 	s.noteFleet()
