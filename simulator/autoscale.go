@@ -173,7 +173,7 @@ func (s *sim) boot(p *replica, delay time.Duration) {
 	p.state = starting
 	s.tell(p, Starts)
 	s.noteFleet()
-	s.agenda.plan(s.now+delay, arrivalOf{p})
+	s.agenda.plan(later(s.now, delay), arrivalOf{p})
 }
 
 // arrivalOf is a replica that has started.

@@ -69,6 +69,9 @@ func (c *Config) Check() error {
 	case c.Requests == 0 && c.Duration <= 0 && slices.ContainsFunc(c.Streams, endless):
 		return errors.New("the run has no end: expected a duration or a number of requests")
 	}
+	if err := c.checkTimes(); err != nil {
+		return err
+	}
 	replicas := 0
 	for _, p := range c.Pools {
 		if err := p.Kind.check(); err != nil {
@@ -83,6 +86,17 @@ func (c *Config) Check() error {
 		replicas = max(replicas, replicas-c.Pools[0].Replicas+c.Cluster.Autoscale.Max)
 	}
 	return cmp.Or(c.checkRoles(), c.checkScaling(), c.checkFailures(replicas))
+}
+
+// checkTimes reports a run that goes on beyond the end of virtual time.
+func (c *Config) checkTimes() error {
+	if c.Warmup < 0 || c.Duration < 0 || c.Drain < 0 {
+		return fmt.Errorf("a warm-up of %v, a duration of %v and a drain of %v, expected no time below 0", c.Warmup, c.Duration, c.Drain)
+	}
+	if end := later(later(c.Warmup, c.Duration), c.Drain); end >= horizon {
+		return fmt.Errorf("a warm-up of %v, a duration of %v and a drain of %v go beyond the end of virtual time, %v", c.Warmup, c.Duration, c.Drain, horizon)
+	}
+	return nil
 }
 
 // endless reports whether a stream never ends by itself.

@@ -129,7 +129,7 @@ func (src *source) answered(s *sim, r *request, ok bool) {
 	var next *request
 	if left := r.turn+1 < len(r.session.Turns); left && ok {
 		next = src.newTurn(r.session, r.turn+1, r.prompt+r.produced, r.slot)
-		next.due = s.now + next.turnOf().Think
+		next.due = later(s.now, next.turnOf().Think)
 	} else if left && src.open {
 		src.live--
 	}
@@ -158,7 +158,7 @@ func (src *source) goOn(s *sim, r, next *request, pause time.Duration) {
 		if next = src.newSession(r.slot); next == nil {
 			return
 		}
-		next.due = s.now + next.turnOf().Think
+		next.due = later(s.now, next.turnOf().Think)
 	}
 	s.agenda.plan(max(next.due, s.now+pause), next)
 }

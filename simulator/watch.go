@@ -44,7 +44,6 @@ func (s *sim) watch() {
 	case EndSending:
 		s.endSending()
 	case EndAll:
-		s.endSending()
-		s.cutAll()
+		s.giveUp()
 	}
 }

@@ -228,3 +228,27 @@ func TestCheckRefusesWhatNoReplicaDoes(t *testing.T) {
 		t.Errorf("got %v, want static batching to be refused", err)
 	}
 }
+
+// TestBeyondTime: a run that virtual time is too short for is refused beforehand.
+func TestBeyondTime(t *testing.T) {
+	for name, change := range map[string]func(*Request){
+		"requests": func(r *Request) {
+			r.Length = Length{Requests: 1_000_000}
+			r.Sizing.Scenario.Workload.Arrival.RatePerS = 1e-6
+		},
+		"duration": func(r *Request) { r.Length = Length{Duration: 2_000_000 * time.Hour, Warmup: 2_000_000 * time.Hour} },
+		"chosen": func(r *Request) {
+			r.Length = Length{}
+			r.Sizing.Scenario.Workload.Arrival.RatePerS = 1e-9
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := scenario(nil)
+			r.Sizing.Scenario.Cluster.Replicas = 1
+			change(&r)
+			if _, err := New(r); err == nil || !strings.Contains(err.Error(), "years of virtual time") {
+				t.Errorf("got %v, want it to be refused", err)
+			}
+		})
+	}
+}
