@@ -85,8 +85,16 @@ func (c *Config) Check() error {
 	if c.scaled() {
 		replicas = max(replicas, replicas-c.Pools[0].Replicas+c.Cluster.Autoscale.Max)
 	}
+	if replicas > mostReplicas {
+		return fmt.Errorf("%d replicas are more than a simulation holds, %d: lower their number, or the load that it was planned for", replicas, mostReplicas)
+	}
 	return cmp.Or(c.checkRoles(), c.checkScaling(), c.checkFailures(replicas))
 }
+
+// mostReplicas is how many replicas a simulation holds: each takes up to a quarter of a
+// megabyte, nearly all of it samples of its metrics, and all must not take more than
+// about four gigabytes.
+const mostReplicas = 16_000
 
 // checkTimes reports a run that goes on beyond the end of virtual time.
 func (c *Config) checkTimes() error {

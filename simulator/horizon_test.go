@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -53,5 +54,23 @@ func TestEndOfTime(t *testing.T) {
 	})
 	if n := len(records); n < 3100 || n > 3200 || result.End < horizon-time.Hour {
 		t.Errorf("%d requests until %v", n, result.End)
+	}
+}
+
+// TestTooManyReplicas: what memory can not hold is refused before anything is made.
+func TestTooManyReplicas(t *testing.T) {
+	for name, c := range map[string]Config{
+		"at the start": {Pools: []Pool{{Replicas: mostReplicas, Kind: steady("")}, {Replicas: 1, Kind: steady("")}}},
+		"when scaled": {
+			Pools:   []Pool{{Replicas: 1, Kind: steady("")}},
+			Cluster: profiles.Cluster{Autoscale: profiles.Autoscale{Metric: "kv_usage", Target: 0.5, Max: mostReplicas + 1}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.Streams, c.Duration = []*workload.Stream{stream(t, constant(1), 1, 1)}, time.Second
+			if err := c.Check(); err == nil || !strings.Contains(err.Error(), "16001 replicas") {
+				t.Errorf("got %v, want it to be refused", err)
+			}
+		})
 	}
 }
