@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/llmctl/llmctl/internal/iostreams"
+	"github.com/llmctl/llmctl/internal/units"
 	"github.com/llmctl/llmctl/internal/userfile"
 	"github.com/llmctl/llmctl/profiles"
 	"github.com/llmctl/llmctl/reports/record"
@@ -126,6 +127,10 @@ type runScenario struct {
 	} `json:"workload"`
 }
 
+// shortestTPOT is the time per output token, in milliseconds, below which a run does
+// not tell the time of a step; points in a file have the same bound.
+const shortestTPOT = 0.05
+
 // runRow turns a saved run into one point: the means of its requests, at the
 // concurrency that it held. That of an open loop is by Little's law the rate of
 // completions times the mean time of a request.
@@ -150,6 +155,9 @@ func runRow(s *iostreams.IO, path string) (fit.Row, error) {
 	onCPU := sc.Accelerator == profiles.CPU
 	if onCPU {
 		tpot, e2e = report.TPOT.P50, report.E2E.P50
+	}
+	if tpot*1e3 < shortestTPOT {
+		return fit.Row{}, fmt.Errorf("%s has %s per output token, shorter than any engine's step: its chunks came together, as on a busy machine; measure it again", path, units.Seconds(tpot))
 	}
 	concurrency := sc.Workload.Arrival.Concurrency
 	if !report.ClosedLoop || concurrency == 0 {

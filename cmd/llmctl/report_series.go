@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -47,6 +48,14 @@ func reportCurve(s *iostreams.IO, output *outputFlag, path string) error {
 	curve, err := reports.ParseCurve(data)
 	if err != nil {
 		return err
+	}
+	if len(curve.Points) == 0 {
+		// Killed before its first point was kept: its runs are there all the same.
+		runs, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*", record.RunFile))
+		if err == nil && len(runs) > 0 {
+			first := filepath.Dir(runs[0])
+			return hinted(exitFailed, fmt.Errorf("reading %s: it was stopped before its first point; %d of its runs are there", path, len(runs)), "read one by itself: llmctl report "+first)
+		}
 	}
 	return writeCurve(s, output, curve)
 }
