@@ -123,6 +123,8 @@ func (r *Router) Validate() error {
 	switch {
 	case r.LoadCap != 0 && r.Policy == "":
 		return errors.New("load_cap bounds prefix_affinity: say policy: prefix_affinity")
+	case r.LoadCap != 0 && r.Policy != "prefix_affinity":
+		return fmt.Errorf("load_cap bounds prefix_affinity and has no effect under %s; leave it out", r.Policy)
 	case r.LoadCap > 0 && r.LoadCap < 1:
 		return fmt.Errorf("load_cap %v is no factor of at least 1 on the mean load", r.LoadCap)
 	}

@@ -105,7 +105,7 @@ func (g *Gateway) slots() []slot {
 		{name: "limits", to: inside{&g.Limits}},
 		{name: "max_queue", to: &g.MaxQueue, as: count(1, 1<<30)},
 		{name: "in_flight", to: &g.InFlight, as: count(1, 1<<20)},
-		{name: "timeout", to: &g.Timeout, as: period(longestTime)},
+		{name: "timeout", to: &g.Timeout, as: above0(period(longestTime))},
 		{name: "retry", to: inside{&g.Retry}},
 		{name: "fallback", to: inside{&g.Fallback}},
 		{name: "propagate_cancel", to: &g.PropagateCancel, words: onOff},
@@ -128,7 +128,7 @@ func (r *Retry) form() form { return form{what: "retry", off: true} }
 func (r *Retry) slots() []slot {
 	return []slot{
 		{name: "attempts", to: &r.Attempts, as: count(1, 100)},
-		{name: "budget", to: &r.Budget, as: amount(0, 100)},
+		{name: "budget", to: &r.Budget, as: above0(amount(0, 100))},
 		{name: "backoff", to: &r.Backoff, as: period(time.Hour)},
 	}
 }
@@ -137,8 +137,8 @@ func (f *Fallback) form() form { return form{what: "fallback", off: true} }
 
 func (f *Fallback) slots() []slot {
 	return []slot{
-		{name: "ttft", to: &f.TTFT, as: period(time.Hour)},
-		{name: "tpot", to: &f.TPOT, as: period(time.Hour)},
+		{name: "ttft", to: &f.TTFT, as: above0(period(time.Hour))},
+		{name: "tpot", to: &f.TPOT, as: above0(period(time.Hour))},
 		{name: "concurrent", to: &f.Concurrent, as: count(1, 1<<30)},
 		{name: "usd_per_1m_input", to: &f.USDPer1MIn, as: amount(0, 1e6)},
 		{name: "usd_per_1m_output", to: &f.USDPer1MOut, as: amount(0, 1e6)},
@@ -160,12 +160,12 @@ func (a *Autoscale) form() form { return form{what: "autoscale", lead: true, off
 func (a *Autoscale) slots() []slot {
 	return []slot{
 		{name: "metric", to: &a.Metric, words: AutoscaleMetrics},
-		{name: "target", to: &a.Target, as: amount(0, 1e6)},
+		{name: "target", to: &a.Target, as: above0(amount(0, 1e6))},
 		{name: "min", to: &a.Min, as: count(1, 100_000)},
 		{name: "max", to: &a.Max, as: count(1, 100_000)},
-		{name: "interval", to: &a.Interval, as: period(longestTime)},
+		{name: "interval", to: &a.Interval, as: above0(period(longestTime))},
 		{name: "start_delay", to: &a.StartDelay, as: period(longestTime)},
-		{name: "scale_down", to: &a.ScaleDown, as: period(longestTime)},
+		{name: "scale_down", to: &a.ScaleDown, as: above0(period(longestTime))},
 	}
 }
 
@@ -177,7 +177,7 @@ func (f *Failure) slots() []slot {
 		{name: "replica", to: &f.Replica, as: count(0, 1<<30), always: f.Kind == "crash" || f.Kind == "slow"},
 		{name: "target", to: &f.Target, words: OutageTargets},
 		{name: "at", to: &f.At, as: period(longestTime), always: f.Kind != ""},
-		{name: "for", to: &f.For, as: period(longestTime)},
+		{name: "for", to: &f.For, as: above0(period(longestTime))},
 		{name: "factor", to: &f.Factor, as: amount(0.01, 1000)},
 	}
 }

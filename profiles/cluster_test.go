@@ -175,6 +175,13 @@ func TestClusterErrors(t *testing.T) {
 		{"pool's degree", "cluster: { pools: [{ parallel: { tensor: -1 } }] }\n", "tensor parallel degree -1"},
 		{"pool's setting", "cluster: { pools: [{ serving: { max_num_seqs: -1 } }] }\n", "max_num_seqs: -1 is outside"},
 		{"a bound without a policy", "cluster: { router: { load_cap: 2 } }\n", "load_cap bounds prefix_affinity"},
+		{"a bound of another policy", "cluster: { router: 'round_robin:load_cap=2' }\n", "has no effect under round_robin"},
+		{"no time to answer in", "cluster: { gateway: { fallback: 'ttft=0s,tpot=0s' } }\n", "ttft: 0s is none; expected more than 0, or leave it out"},
+		{"a failure of no time", "cluster: { failures: ['crash:replica=0,for=0s'] }\n", "for: 0s is none"},
+		{"never decides", "cluster: { autoscale: 'kv_usage:target=0.7,max=4,interval=0s' }\n", "interval: 0s is none"},
+		{"goes down at once", "cluster: { autoscale: 'kv_usage:target=0.7,max=4,scale_down=0s' }\n", "scale_down: 0s is none"},
+		{"no time to try in", "cluster: { gateway: { timeout: 0s } }\n", "timeout: 0s is none"},
+		{"no retries by the budget", "cluster: { gateway: { retry: 'attempts=2,budget=0' } }\n", "budget: 0 is none"},
 		{"bound", "cluster: { router: { policy: prefix_affinity, load_cap: 0.5 } }\n", "0.5 is no factor of at least 1"},
 		{"router", "cluster: { router: prefix_afinity }\n", `did you mean "prefix_affinity"?`},
 		{"nothing shed", "cluster: { gateway: { fallback: { ttft: 1s, tpot: 1ms, when_saturated: on } } }\n", "when_saturated has no effect"},
@@ -269,8 +276,8 @@ func TestClusterOver(t *testing.T) {
 // TestSetKeepsTheRest: a flag changes what it says.
 func TestSetKeepsTheRest(t *testing.T) {
 	r := Router{Policy: "prefix_affinity", LoadCap: 2}
-	if err := r.Set("round_robin"); err != nil || r != (Router{Policy: "round_robin", LoadCap: 2}) {
-		t.Errorf("%+v, %v", r, err)
+	if err := r.Set("round_robin"); err != nil || r != (Router{Policy: "round_robin"}) {
+		t.Errorf("the bound of another policy stays: %+v, %v", r, err)
 	}
 	a := Autoscale{Metric: "queue_depth", Target: 4, Max: 8}
 	if err := a.Set("utilization"); err == nil || !strings.Contains(err.Error(), "needs the target of utilization") {

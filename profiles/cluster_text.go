@@ -7,9 +7,15 @@ import (
 )
 
 // Set reads a routing policy and its bound, such as prefix_affinity or
-// prefix_affinity:load_cap=1.5; what is not said stays as it is.
+// prefix_affinity:load_cap=1.5; what is not said stays as it is, but the bound of
+// another policy.
 func (r *Router) Set(text string) error {
-	return wrapParse("router", text, firstError(setPairs(text, r), r.Validate))
+	before := *r
+	err := setPairs(text, r)
+	if r.Policy != before.Policy && r.LoadCap == before.LoadCap && !strings.Contains(text, "load_cap=") {
+		r.LoadCap = 0
+	}
+	return wrapParse("router", text, firstError(err, r.Validate))
 }
 
 // String writes the router as Set reads it.

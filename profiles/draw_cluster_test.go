@@ -61,7 +61,7 @@ func drawServing(t *rapid.T) (s Serving) {
 func drawCluster(t *rapid.T) (c Cluster) {
 	drawSlots(t, &c)
 	c.Router.LoadCap = 0
-	if c.Router.Policy != "" {
+	if c.Router.Policy == "prefix_affinity" {
 		c.Router.LoadCap = rapid.SampledFrom([]float64{0, -1, 1, 1.25}).Draw(t, "load cap")
 	}
 	if g := &c.Gateway; g.MaxQueue == 0 {

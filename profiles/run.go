@@ -21,15 +21,12 @@ type Run struct {
 // a seed is the same in every reader of JSON.
 const largestSeed = 1 << 53
 
-// someTime is a time that is not none.
-var someTime = func() measure { m := period(longestTime); m.low = 1; return m }()
-
 func (r *Run) form() form { return form{what: "run"} }
 
 func (r *Run) slots() []slot {
 	return []slot{
 		{name: "requests", to: &r.Requests, as: count(1, 1<<40)},
-		{name: "duration", to: &r.Duration, as: someTime},
+		{name: "duration", to: &r.Duration, as: above0(period(longestTime))},
 		{name: "warmup", to: &r.Warmup, as: period(longestTime)},
 		{name: "drain", to: &r.Drain, as: period(longestTime)},
 		{name: "seed", to: &r.Seed, as: measure{parse: wholeNumber, format: formatNumber, high: largestSeed}},

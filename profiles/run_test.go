@@ -47,7 +47,7 @@ func TestRunErrors(t *testing.T) {
 		"run: { requests: 5, duration: 1m }": "both bound the run",
 		"run: { requests: 0.5 }":             "not a whole number",
 		"run: { warmup: -1s }":               "-1s is outside 0s",
-		"run: { duration: 0s }":              "0s is outside 1ns",
+		"run: { duration: 0s }":              "expected more than 0, or leave it out",
 		"run: { requests: 0 }":               "0 is outside 1",
 		"run: { seed: -1 }":                  "-1 is outside 0",
 		"run: { seeds: 3 }":                  `did you mean "seed"`,

@@ -53,6 +53,13 @@ type measure struct {
 	format    func(float64) string
 	unit      string
 	low, high float64
+	above0    bool // nobody may say 0, which is what is not said and means something else
+}
+
+// above0 is a measure of which 0 is refused when somebody says it.
+func above0(m measure) measure {
+	m.above0 = true
+	return m
 }
 
 func count(low, high float64) measure {
@@ -149,6 +156,9 @@ func (s slot) set(text string) error {
 		return fmt.Errorf("expected keys of its own, got %q", text)
 	}
 	v, err := s.as.parse(text)
+	if err == nil && v == 0 && s.as.above0 {
+		err = fmt.Errorf("%s is none; expected more than 0, or leave it out", text)
+	}
 	if err == nil {
 		err = s.as.check(v)
 	}

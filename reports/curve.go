@@ -259,6 +259,9 @@ func (p CurvePoint) Live() record.LivePoint {
 // of its runs. Failures do not make a curve doubtful: beyond its limit a target may
 // well refuse.
 func (c *Curve) Doubt() string {
+	if why := c.allFailed(); why != "" {
+		return why
+	}
 	if c.Limit != nil && c.Limit.NotOffered {
 		return "the limit was not reached: " + c.limitText()
 	}
@@ -272,6 +275,20 @@ func (c *Curve) Doubt() string {
 		}
 	}
 	return ""
+}
+
+// allFailed is why no point says anything: at every load too many requests failed.
+// One that is merely past saturation says where the limit is not.
+func (c *Curve) allFailed() string {
+	for _, p := range c.Points {
+		if p.Verdict != TooManyFailures.String() && p.Verdict != NothingMeasured.String() {
+			return ""
+		}
+	}
+	if len(c.Points) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("no run can be trusted; at %s: %s", c.LoadText(c.Points[0].Load), c.Points[0].Verdict)
 }
 
 // AssertGoodput checks an assertion on the limit of a search, such as

@@ -146,9 +146,39 @@ func variantValue(values, base []float64, isBase bool) VariantValue {
 	return out
 }
 
-// Broken says of each variant which assertions did not hold in all of its runs.
+// Doubt is why no run of any variant can be trusted, in the words of the first;
+// empty when one can.
+func (all *Variants) Doubt() string {
+	why := ""
+	for _, v := range all.Variants {
+		for _, r := range v.Runs {
+			verdict := r.Verdict()
+			if verdict.Trustworthy() {
+				return ""
+			}
+			why = cmp.Or(why, fmt.Sprintf("no run can be trusted; of %s %s: %s", all.Setting, v.Name, verdict.Text))
+		}
+	}
+	return why
+}
+
+// Broken says of each variant which objectives and assertions that the user gave did
+// not hold in all of its runs.
 func (all *Variants) Broken() (out []string) {
 	for _, v := range all.Variants {
+		if len(v.Runs) == 0 {
+			continue // interrupted before
+		}
+		missed, why := 0, ""
+		for _, r := range v.Runs {
+			if s := r.SLO; s != nil && !s.Default && s.OK != nil && !*s.OK {
+				missed++
+				why = s.missed()
+			}
+		}
+		if missed > 0 {
+			out = append(out, fmt.Sprintf("%s %s: SLO missed in %d of %s, in the last of them %s", all.Setting, v.Name, missed, count(len(v.Runs), "run"), why))
+		}
 		for i, a := range v.Runs[0].Asserts {
 			not, measured := 0, ""
 			for _, r := range v.Runs {

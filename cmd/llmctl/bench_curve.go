@@ -101,8 +101,13 @@ func (f *curveFlags) check(cmd *cobra.Command, duration *time.Duration, single .
 	if f.tolerance = share; share <= 0 || share >= 1 {
 		return fmt.Errorf("--search-tolerance %s: expected more than 0%% and less than 100%%", f.toleranceText)
 	}
-	if f.repeats < 1 || f.maxRuns < 1 {
-		return fmt.Errorf("--search-repeats %d and --search-runs %d must be at least 1", f.repeats, f.maxRuns)
+	for _, n := range []struct {
+		flag  string
+		value int
+	}{{"--search-repeats", f.repeats}, {"--search-runs", f.maxRuns}} {
+		if n.value < 1 || n.value > maxRepeats {
+			return fmt.Errorf("%s %d: expected 1 to %d", n.flag, n.value, maxRepeats)
+		}
 	}
 	return nil
 }

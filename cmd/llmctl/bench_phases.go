@@ -42,8 +42,8 @@ func (f *phasesFlags) add(cmd *cobra.Command) {
 
 // check refuses what contradicts itself.
 func (f *phasesFlags) check(cmd *cobra.Command) (err error) {
-	if f.repeat < 1 {
-		return fmt.Errorf("--repeat %d: expected at least 1", f.repeat)
+	if f.repeat < 1 || f.repeat > maxRepeats {
+		return fmt.Errorf("--repeat %d: expected 1 to %d", f.repeat, maxRepeats)
 	}
 	if f.shard, err = parseShard(f.shardText); err != nil {
 		return err

@@ -35,7 +35,7 @@ type curveRun struct {
 // runCurve measures at one load after another, keeps each run and the curve so
 // far, and prints the curve.
 func (b *bench) runCurve(ctx context.Context, stop *stopper) error {
-	if err := checkCurveFolder(b.flags.save, b.flags.curve.resume); err != nil {
+	if err := checkCurveFolder(b.flags.save, b.flags.curve.resume, "bench --resume goes on with it"); err != nil {
 		return err
 	}
 	t, closeTarget, err := b.prepared(ctx, stop)
@@ -107,8 +107,9 @@ func objectives(slos []profiles.SLO) string {
 }
 
 // checkCurveFolder makes the folder of --save ready, before anything has been
-// started: an empty one, or that of a curve to go on with.
-func checkCurveFolder(dir string, resume bool) error {
+// started: an empty one, or that of a curve to go on with. instead is what to do about
+// a curve that is there already.
+func checkCurveFolder(dir string, resume bool, instead string) error {
 	if dir == "" {
 		return nil
 	}
@@ -120,7 +121,7 @@ func checkCurveFolder(dir string, resume bool) error {
 	case errors.Is(err, fs.ErrNotExist) && resume:
 		return usagef("resuming %s: it holds no %s", dir, curveFile)
 	case err == nil && !resume:
-		return usagef("saving to %s: it already holds a curve; bench --resume goes on with it", dir)
+		return usagef("saving to %s: it already holds a curve; %s", dir, instead)
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return usagef("saving to %s: %w", dir, err)

@@ -221,7 +221,7 @@ func (f *simulateFlags) checkNumbers() error {
 	return nil
 }
 
-// maxRepeats bounds how often one thing is simulated.
+// maxRepeats bounds how often one thing is simulated or measured.
 const maxRepeats = 1000
 
 // complete fills in the scenario's defaults.

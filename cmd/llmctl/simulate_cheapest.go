@@ -27,6 +27,12 @@ func (sim *simulation) runCheapest(ctx context.Context, c *course) error {
 		return usagef("--optimize cost looks for the cheapest cluster at a rate; give one with --rps")
 	}
 	found, err := sim.plans(ctx, c, search)
+	if c.stop.used() {
+		return sim.showCheapest(&reports.Optimum{
+			Schema: reports.OptimumSchema, Trials: []reports.Trial{}, Environment: sim.request.Run.Environment, Warnings: []record.Warning{}, Interrupted: true,
+			Asked: "the cheapest cluster at " + search.Scenario.Workload.Arrival.Words() + ", of which nothing was simulated yet",
+		})
+	}
 	if err != nil {
 		return err
 	}
@@ -58,6 +64,11 @@ func (sim *simulation) runCheapest(ctx context.Context, c *course) error {
 	plan, _ := market.Planned()
 	o.Settle(plan.Option.Configuration, plan.Replicas)
 	t.warn(found)
+	return sim.showCheapest(o)
+}
+
+// showCheapest prints what was found, or tried until the user stopped it.
+func (sim *simulation) showCheapest(o *reports.Optimum) error {
 	if err := sim.flags.output.writeForms(sim.io, o, forms{
 		table: func() error {
 			return reports.WriteOptimum(sim.io.Out, o, reports.TextOptions{Color: sim.io.Color, Width: min(sim.io.Width, 100)})
@@ -87,9 +98,6 @@ func (sim *simulation) plans(ctx context.Context, c *course, r sizing.SearchRequ
 		}
 	})
 	p.clear()
-	if c.stop.used() {
-		return nil, silent(exitInterrupted)
-	}
 	return found, usage(err)
 }
 
@@ -163,8 +171,11 @@ func (t *clusterTrials) try(ctx context.Context, clusters []study.Cluster) ([]re
 		t.optimum.Defaults = slices.DeleteFunc(run.Defaults, func(d record.Default) bool { return d.Name == "price" }) // each has its own
 	}
 	runs := make([][]*reports.Report, len(clusters))
-	if err := t.simulate(ctx, studies, runs, 0, 1, func(int) bool { return true }); err != nil || t.course.over() {
+	if err := t.simulate(ctx, studies, runs, 0, 1, func(int) bool { return true }); err != nil {
 		return nil, err
+	}
+	if t.course.over() {
+		return t.settled(clusters, runs), nil
 	}
 	promising := func(i int) bool { return reports.NewTrial(clusters[i].Option, 1, runs[i]).Meets }
 	var wanted []bool
@@ -172,14 +183,33 @@ func (t *clusterTrials) try(ctx context.Context, clusters []study.Cluster) ([]re
 		wanted = append(wanted, promising(i))
 	}
 	err := t.simulate(ctx, studies, runs, 1, t.sim.flags.repeat, func(i int) bool { return wanted[i] })
-	if err != nil || t.course.over() {
+	if err != nil {
 		return nil, err
+	}
+	if t.course.over() {
+		return t.settled(clusters, runs), nil
 	}
 	trials := make([]reports.Trial, len(clusters))
 	for i, cluster := range clusters {
 		trials[i] = reports.NewTrial(cluster.Option, cluster.Replicas, runs[i])
 	}
 	return trials, nil
+}
+
+// settled are the trials of the clusters that were judged when the user stopped:
+// those of which every seed was simulated, or whose first one did not do.
+func (t *clusterTrials) settled(clusters []study.Cluster, runs [][]*reports.Report) (trials []reports.Trial) {
+	for i, cluster := range clusters {
+		cut := slices.ContainsFunc(runs[i], func(r *reports.Report) bool { return r == nil || r.Interrupted })
+		if cut || len(runs[i]) == 0 || t.course.late.Load() {
+			continue
+		}
+		trial := reports.NewTrial(cluster.Option, cluster.Replicas, runs[i])
+		if len(runs[i]) == t.sim.flags.repeat || !trial.Meets {
+			trials = append(trials, trial)
+		}
+	}
+	return trials
 }
 
 // simulate adds the runs of the seeds from ≤ seed < to of the wanted clusters.

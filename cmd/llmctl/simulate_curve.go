@@ -40,7 +40,7 @@ func (sim *simulation) runCurve(ctx context.Context, c *course) error {
 	if err := f.curve.checkLimits(st.Scenario().Workload.Arrival, length, f.seed); err != nil {
 		return usage(err)
 	}
-	if err := checkCurveFolder(f.save, false); err != nil {
+	if err := checkCurveFolder(f.save, false, "expected another folder (llmctl report shows it)"); err != nil {
 		return err
 	}
 	run, err := st.Facts(f.seed)

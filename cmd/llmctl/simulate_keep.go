@@ -27,6 +27,7 @@ func (sim *simulation) newKeeper(path string) (*simulationKeeper, error) {
 	if err != nil {
 		return nil, usage(err)
 	}
+	dir.FlushBySize()
 	k.dir = dir
 	if !sim.flags.quiet && !sim.flags.curve.wanted() {
 		k.say = func(path string) {

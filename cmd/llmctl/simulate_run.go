@@ -145,7 +145,10 @@ func (sim *simulation) runOne(ctx context.Context, c *course) error {
 	}
 	measured := all[:0:0]
 	for i := 0; i < len(all); i += len(halves) {
-		if len(halves) > 1 {
+		if all[i] == nil {
+			continue // not begun any more
+		}
+		if len(halves) > 1 && all[i+1] != nil {
 			all[i].Experiment = reports.NewExperiment(experimentSharedPrefix,
 				reports.NamedReport{Name: experimentUnique, Report: all[i+1]}, reports.NamedReport{Name: "shared", Report: all[i]})
 		}
@@ -155,8 +158,13 @@ func (sim *simulation) runOne(ctx context.Context, c *course) error {
 		return err
 	}
 	var verdicts []error
-	for i, report := range measured {
-		verdicts = append(verdicts, judge(report.Verdict(), keepers[i*len(halves)].failed))
+	for i, report := range all {
+		if report != nil && i%len(halves) == 0 {
+			verdicts = append(verdicts, judge(report.Verdict(), keepers[i].failed))
+		}
+	}
+	if c.stop.used() {
+		verdicts = append(verdicts, silent(exitInterrupted)) // whole runs before it do not hide it
 	}
 	return worst(verdicts)
 }

@@ -249,7 +249,8 @@ func (sim *simulation) runVariants(ctx context.Context, c *course) error {
 		return err
 	}
 	for v, name := range names {
-		out = append(out, reports.VariantRuns{Name: name, Runs: all[v*f.repeat : (v+1)*f.repeat]})
+		runs := slices.DeleteFunc(all[v*f.repeat:(v+1)*f.repeat:(v+1)*f.repeat], func(r *reports.Report) bool { return r == nil })
+		out = append(out, reports.VariantRuns{Name: name, Runs: runs})
 	}
 	compared := reports.NewVariants(f.variants.setting(), out)
 	if err := sim.writeVariants(compared); err != nil {
@@ -262,6 +263,9 @@ func (sim *simulation) runVariants(ctx context.Context, c *course) error {
 	}
 	if c.stop.used() {
 		return silent(exitInterrupted)
+	}
+	if why := compared.Doubt(); why != "" {
+		return &failure{code: exitUntrusted, err: errors.New(why)}
 	}
 	if broken := compared.Broken(); len(broken) > 0 {
 		return &failure{code: exitNotHeld, err: errors.New(strings.Join(broken, "; "))}

@@ -40,7 +40,7 @@ func (sim *simulation) newBatchView(c *course, all int) *batchView {
 
 // taps are those of one simulation.
 func (b *batchView) taps(st *study.Study, k study.Keeper) study.Taps {
-	taps := study.Taps{Keep: k, Watch: b.course.order, Ended: b.course.ended}
+	taps := study.Taps{Keep: k, Watch: b.course.order, Ended: b.course.ended, Skip: b.course.over}
 	switch {
 	case b.sim.screen.kind() == "none":
 	case b.all == 1:

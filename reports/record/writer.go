@@ -25,7 +25,7 @@ type File interface {
 }
 
 // Writer appends records to a file as zstd-compressed lines. Each flush, at
-// least one a second, is a complete zstd frame, so the file is readable
+// least one a second unless FlushBySize was called, is a complete zstd frame, so the file is readable
 // whenever the process dies. Add only formats the line; compression and I/O
 // happen on the Writer's own goroutine, away from the path that is measured.
 //
@@ -37,6 +37,7 @@ type Writer struct {
 	pending []byte // lines not yet taken by the flusher
 	added   int
 	closed  bool
+	bySize  bool  // see FlushBySize
 	err     error // of the last flush
 
 	file    File
@@ -65,24 +66,48 @@ func NewWriter(file File) *Writer {
 	return w
 }
 
+// FlushBySize has frames end by their size alone, and not by the clock, so that the
+// same records make the same bytes: those of a simulation, whose killed run can be
+// made again. It is called before the first Add; Add is then for one goroutine, and
+// writes a frame itself when one is full.
+func (w *Writer) FlushBySize() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.bySize = true
+}
+
 // Add appends r. The record is copied; the caller may reuse it. The error is
 // that of the last flush, if it failed: the record is kept and will be tried
 // again, so a caller may go on.
 func (w *Writer) Add(r *Record) error {
+	full, err := w.add(r)
+	if full {
+		w.flush()
+		return w.Err()
+	}
+	return err
+}
+
+// add appends r, and reports whether the caller is to write the frame.
+func (w *Writer) add(r *Record) (full bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
-		return fmt.Errorf("saving record %d: the file is closed", r.ID)
+		return false, fmt.Errorf("saving record %d: the file is closed", r.ID)
 	}
 	w.pending = append(r.AppendJSON(w.pending), '\n')
 	w.added++
-	if len(w.pending) >= flushAt {
-		select {
-		case w.kick <- struct{}{}:
-		default:
-		}
+	if len(w.pending) < flushAt {
+		return false, w.err
 	}
-	return w.err
+	if w.bySize {
+		return true, w.err
+	}
+	select {
+	case w.kick <- struct{}{}:
+	default:
+	}
+	return false, w.err
 }
 
 // Added is the number of records that were added.
@@ -97,6 +122,12 @@ func (w *Writer) Err() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.err
+}
+
+func (w *Writer) sized() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.bySize
 }
 
 // Close saves what is left, closes the file and waits for the Writer's
@@ -133,7 +164,9 @@ func (w *Writer) run() {
 	for {
 		select {
 		case <-ticker.C:
-			w.flush()
+			if !w.sized() {
+				w.flush()
+			}
 		case <-w.kick:
 			w.flush()
 		case <-w.stop:

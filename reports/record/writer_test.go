@@ -97,6 +97,35 @@ func TestWriterFlushesEverySecond(t *testing.T) {
 	})
 }
 
+// TestFlushBySizeKnowsNoClock: the same records make the same bytes, however long
+// they take to come.
+func TestFlushBySizeKnowsNoClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bytesOf := func(pause time.Duration) []byte {
+			file := &memoryFile{limit: math.MaxInt}
+			w := NewWriter(file)
+			w.FlushBySize()
+			const records = flushAt * 3 / 2 / 1000
+			for id := range int64(records) {
+				if err := w.Add(&Record{ID: id, Outcome: OK, RequestID: strings.Repeat("r", 1000)}); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(pause)
+			}
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if got, _ := file.ids(t); len(got) != records {
+				t.Errorf("the file holds %d records of %d", len(got), records)
+			}
+			return file.data
+		}
+		if fast, slow := bytesOf(0), bytesOf(time.Minute); !bytes.Equal(fast, slow) {
+			t.Errorf("%d bytes at once, others when they take long", len(fast))
+		}
+	})
+}
+
 func TestFullDiskLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		file := &memoryFile{limit: math.MaxInt}

@@ -59,16 +59,6 @@ func nice(rate float64) float64 {
 	return out
 }
 
-// Load is the rate of an open loop in requests per second, or the concurrency of
-// a closed one.
-func (s *Study) Load() float64 {
-	a := s.request.Sizing.Scenario.Workload.Arrival
-	if a.Process == profiles.Closed {
-		return float64(a.Concurrency)
-	}
-	return a.RatePerS
-}
-
 // At is the same cluster at another load: a rate, or a concurrency of a closed
 // loop. A length that nobody said is chosen anew.
 func (s *Study) At(load float64, length Length) (*Study, error) {

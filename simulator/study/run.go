@@ -32,6 +32,9 @@ type Taps struct {
 	// Ended tells, after the end, whether Watch ended the run: for the user, or for
 	// a reason that the report warns of.
 	Ended func() (interrupted bool, why string)
+	// Skip reports, before a simulation of a batch begins, that it is not to. The
+	// first of a batch begins in any case, so that there is a report.
+	Skip func() bool
 }
 
 // Run simulates the scenario with a seed.
@@ -123,7 +126,7 @@ type Variant struct {
 
 // All simulates a batch, each simulation on one processor and as many at once as
 // there are. Reports are in the order of the variants; those of simulations that
-// did not come to be, since ctx ended or one failed, are nil. done, if any, is
+// did not come to be, since they were skipped, ctx ended or one failed, are nil. done, if any, is
 // called after each, by one goroutine at a time and in order of completion.
 //
 // Memory is that of the simulations that run, and of the reports.
@@ -139,6 +142,9 @@ func All(ctx context.Context, variants []Variant, done func(i int, r *reports.Re
 		workers.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(variants) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
 				v := variants[i]
+				if i > 0 && v.Taps.Skip != nil && v.Taps.Skip() {
+					continue
+				}
 				if out[i], failed[i] = v.Study.Simulate(ctx, v.Seed, v.Taps); failed[i] != nil {
 					cancel()
 					return

@@ -70,7 +70,7 @@ func TestLoadIsChosenForTheCluster(t *testing.T) {
 	rate := func(replicas int) float64 {
 		return newStudy(t, func(r *Request) {
 			r.Sizing.Scenario.Workload.Arrival, r.Sizing.Scenario.Cluster.Replicas = profiles.Arrival{}, replicas
-		}).Load()
+		}).Scenario().Workload.Arrival.RatePerS
 	}
 	if one, three := rate(1), rate(3); !(one > 0) || three < 2.8*one || three > 3.2*one {
 		t.Errorf("%g for one replica, %g for three", one, three)
