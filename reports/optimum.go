@@ -156,7 +156,12 @@ func WriteOptimum(w io.Writer, o *Optimum, opts TextOptions) error {
 		p.field("", p.paint(yellow, "! INTERRUPTED")+"  the clusters are those simulated until then")
 	}
 	p.line("")
-	OptimumTable(o).WriteTo(&p.out) //nolint:errcheck // a buffer
+	t := OptimumTable(o)
+	t.Header = []string{"cluster", "$/h", "plan", "ttft", "plan", "tpot", "plan", "attained"} // as narrow as the screen
+	t.WriteTo(&p.out)                                                                         //nolint:errcheck // a buffer
+	if len(o.Trials) > 0 {
+		p.line("p99 of ttft and tpot, each beside that of the plan")
+	}
 	p.line("")
 	switch {
 	case o.Cheapest != nil:
@@ -164,6 +169,8 @@ func WriteOptimum(w io.Writer, o *Optimum, opts TextOptions) error {
 		if n := o.Cheapest.PlannedReplicas; n != o.Cheapest.Replicas {
 			p.field("", fmt.Sprintf("the plan takes %d of these replicas", n))
 		}
+	case o.Interrupted:
+		p.field("cheapest", "unknown: none of the clusters tried so far met the objective")
 	case len(o.Trials) == 0:
 		p.field("cheapest", "none: no plan serves the load within the objective")
 	default:
@@ -179,7 +186,7 @@ func WriteOptimum(w io.Writer, o *Optimum, opts TextOptions) error {
 // OptimumTable is the clusters in order of price.
 func OptimumTable(o *Optimum) Table {
 	t := Table{
-		Header: []string{"cluster", "$/h", "planned", "ttft p99", "plan", "tpot p99", "plan", "attained", ""},
+		Header: []string{"cluster", "$/h", "planned", "ttft p99", "plan", "tpot p99", "plan", "attained"},
 		Right:  []bool{false, true, true, true, true, true, true, true},
 	}
 	optional := func(v *float64) string {
@@ -191,20 +198,20 @@ func OptimumTable(o *Optimum) Table {
 	for _, c := range o.Trials {
 		name := fmt.Sprintf("%d × %s", c.Replicas, c.Accelerator)
 		if c.Accelerators > c.Replicas {
-			name += fmt.Sprintf(" × %d", c.Accelerators/c.Replicas)
+			name = fmt.Sprintf("%d × %d %s", c.Replicas, c.Accelerators/c.Replicas, c.Accelerator)
 		}
 		attained, mark := "–", "✗"
 		if c.Attainment != nil {
 			attained = percent(*c.Attainment)
 			if c.Seeds > 1 {
-				attained = percent(*c.AttainmentLow) + " … " + percent(*c.AttainmentUp)
+				attained = strings.TrimSuffix(percent(*c.AttainmentLow), " %") + "–" + percent(*c.AttainmentUp)
 			}
 		}
 		if c.Meets {
 			mark = "✓"
 		}
 		t.Rows = append(t.Rows, []string{name, fmt.Sprintf("%.2f", c.USDPerHour), fmt.Sprintf("× %d", c.PlannedReplicas),
-			optional(c.TTFT), units.Seconds(c.PlannedTTFT), optional(c.TPOT), units.Seconds(c.PlannedTPOT), attained, mark})
+			optional(c.TTFT), units.Seconds(c.PlannedTTFT), optional(c.TPOT), units.Seconds(c.PlannedTPOT), mark + " " + attained})
 	}
 	return t
 }

@@ -16,6 +16,10 @@ const (
 	// percentile has 1,000 above it, and is known to about a percent.
 	sampledRequests = 100_000
 	fewestSessions  = 10_000
+	// mostRequests bounds what sessions of very many turns take, which is time; a
+	// long one has its own spread in it, so that fewer of them do.
+	mostRequests    = 400_000
+	longestSessions = 20 // at least, however long they are
 	sampleSeed      = 1
 )
 
@@ -54,7 +58,9 @@ func (c *samples) get(w profiles.Workload, recorded []workload.Session) (*sample
 
 // sample draws sessions of a workload, or takes the recorded ones.
 func sample(w profiles.Workload, recorded []workload.Session) (*sampled, error) {
-	n := max(fewestSessions, int(sampledRequests/w.Session.MeanTurns()))
+	turns := w.Session.MeanTurns()
+	n := max(fewestSessions, int(sampledRequests/turns))
+	n = max(longestSessions, min(n, int(mostRequests/turns)))
 	if len(recorded) > 0 {
 		n = len(recorded)
 	}

@@ -9,11 +9,13 @@ import (
 )
 
 // tooManyRefused is the share of a workload's requests that no replica takes from
-// which there is nothing to simulate but refusals. sampledSessions is how many
-// sessions are asked for it.
+// which there is nothing to simulate but refusals. Asked for it are sampledSessions
+// sessions, of long ones as many as have sampledRequests, but at least longSessions.
 const (
 	tooManyRefused  = 0.5
 	sampledSessions = 1000
+	sampledRequests = 50_000
+	longSessions    = 20
 )
 
 // checkRequests refuses a scenario in which most requests of a workload have
@@ -53,7 +55,8 @@ func (s *Study) checkRequests() error {
 
 // refused says why most requests of a workload can not run; nil when they can.
 func refused(w profiles.Workload, o workload.Options, window int) ([]string, error) {
-	totals, err := workload.Effective(w, o, sampledSessions)
+	sessions := max(longSessions, min(sampledSessions, int(sampledRequests/w.Session.MeanTurns())))
+	totals, err := workload.Effective(w, o, sessions)
 	if err != nil {
 		return nil, err
 	}
