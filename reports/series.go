@@ -222,3 +222,20 @@ func quotients(a, b []*float64) []*float64 {
 	}
 	return out
 }
+
+// changes reports whether the number of replicas does.
+func (s *Series) changes() bool {
+	if s == nil {
+		return false
+	}
+	var first *float64
+	for _, n := range s.Replicas {
+		if first == nil {
+			first = n
+		}
+		if n != nil && *n != *first {
+			return true
+		}
+	}
+	return false
+}

@@ -76,8 +76,12 @@ func (s *samples) all() []*stats.Sample {
 
 // simulatedValues is how many different values of a metric are kept of a simulated
 // run, which may be of any length at no cost but memory. It is enough for the exact
-// p99.9 of most runs, and the metrics together take some 20 MB.
-const simulatedValues = 50_000
+// p99.9 of most runs. Gaps between tokens, of which each step of each replica makes
+// one, have room for some minutes of a cluster. All together take some 30 MB.
+const (
+	simulatedValues = 50_000
+	simulatedGaps   = 400_000
+)
 
 // counter is a sum of counts that is absent until one was known.
 type counter struct {
@@ -116,6 +120,7 @@ func NewCollector(run record.Run) *Collector {
 		for _, s := range c.samples.all() {
 			s.Limit = simulatedValues
 		}
+		c.samples.icl.Limit, c.samples.itl.Limit = simulatedGaps, simulatedGaps
 	}
 	switch {
 	case run.MaxFailures == 0:

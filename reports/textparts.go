@@ -90,7 +90,7 @@ func (p *page) target(r *Report) {
 	p.bottleneck(r.Bottleneck)
 	p.gpus(r)
 	if r.Cost != nil {
-		p.cost(r.Cost, r.Timeline != nil && len(r.Timeline.Replicas) > 0)
+		p.cost(r.Cost, r.Timeline.changes())
 	}
 }
 

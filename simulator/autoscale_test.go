@@ -136,8 +136,8 @@ func TestScaledPlaces(t *testing.T) {
 	_, result := run(t, Config{
 		Pools: []Pool{{Replicas: 1, Kind: k}}, Streams: []*workload.Stream{stream(t, wave, 10, 60)},
 		Watch: func(p Progress) Order { // whoever looks meets places that nobody is in
-			if seen++; p.Running > p.Open {
-				t.Errorf("%d of %d requests run", p.Running, p.Open)
+			if seen++; p.Running+p.Waiting > p.Open || (p.Running > 0) != (p.KVUsage > 0) || p.KVUsage > 1 {
+				t.Errorf("%d of %d requests run, %d wait, and use %g of the cache", p.Running, p.Open, p.Waiting, p.KVUsage)
 			}
 			return GoOn
 		},

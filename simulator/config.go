@@ -61,13 +61,16 @@ type Kind struct {
 	USDPerHour      float64 // of one replica; 0 is unknown
 }
 
-// check reports what can not be simulated.
-func (c *Config) check() error {
+// Check reports what can not be simulated.
+func (c *Config) Check() error {
 	switch {
 	case len(c.Streams) == 0:
 		return errors.New("nothing is sent: expected a workload")
 	case c.Requests == 0 && c.Duration <= 0 && slices.ContainsFunc(c.Streams, endless):
 		return errors.New("the run has no end: expected a duration or a number of requests")
+	}
+	if err := c.checkTimes(); err != nil {
+		return err
 	}
 	replicas := 0
 	for _, p := range c.Pools {
@@ -82,7 +85,26 @@ func (c *Config) check() error {
 	if c.scaled() {
 		replicas = max(replicas, replicas-c.Pools[0].Replicas+c.Cluster.Autoscale.Max)
 	}
+	if replicas > mostReplicas {
+		return fmt.Errorf("%d replicas are more than a simulation holds, %d: lower their number, or the load that it was planned for", replicas, mostReplicas)
+	}
 	return cmp.Or(c.checkRoles(), c.checkScaling(), c.checkFailures(replicas))
+}
+
+// mostReplicas is how many replicas a simulation holds: each takes up to a quarter of a
+// megabyte, nearly all of it samples of its metrics, and all must not take more than
+// about four gigabytes.
+const mostReplicas = 16_000
+
+// checkTimes reports a run that goes on beyond the end of virtual time.
+func (c *Config) checkTimes() error {
+	if c.Warmup < 0 || c.Duration < 0 || c.Drain < 0 {
+		return fmt.Errorf("a warm-up of %v, a duration of %v and a drain of %v, expected no time below 0", c.Warmup, c.Duration, c.Drain)
+	}
+	if end := later(later(c.Warmup, c.Duration), c.Drain); end >= horizon {
+		return fmt.Errorf("a warm-up of %v, a duration of %v and a drain of %v go beyond the end of virtual time, %v", c.Warmup, c.Duration, c.Drain, horizon)
+	}
+	return nil
 }
 
 // endless reports whether a stream never ends by itself.

@@ -62,9 +62,9 @@ func (s *sim) transfer(from *replica, r *request) {
 	}
 	s.front.hold(r, to)
 	begin := max(s.now, from.life.wire.sends, to.life.wire.receives)
-	end := begin + seconds(s.transferTime(from, to, r.prompt))
+	end := later(begin, seconds(s.transferTime(from, to, r.prompt)))
 	from.life.wire.sends, to.life.wire.receives = end, end
-	s.agenda.plan(end+s.config.Cluster.Link.Latency, &transfer{r, from, to, pinned, r.attempts})
+	s.agenda.plan(later(end, s.config.Cluster.Link.Latency), &transfer{r, from, to, pinned, r.attempts})
 }
 
 // transferTime is how long a prompt's K and V take on the wire, in seconds. Each

@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/llmctl/llmctl/engine/kv"
 	"github.com/llmctl/llmctl/engine/sched"
@@ -45,6 +46,8 @@ func (k *Kind) check() error {
 	switch {
 	case k.Blocks < 1 || k.BlockSize < 1:
 		return fmt.Errorf("a KV cache of %d blocks of %d tokens holds nothing", k.Blocks, k.BlockSize)
+	case k.Blocks >= math.MaxInt32:
+		return fmt.Errorf("a KV cache of %d blocks is more than a simulation holds, %d: lower kv_cache_memory or raise block_size", k.Blocks, math.MaxInt32-1)
 	case k.contiguous() && k.slabs() < 1:
 		return fmt.Errorf("a KV cache of %d tokens holds no slab of max_model_len, %d tokens: lower it, or use kv_layout paged",
 			k.Blocks*k.BlockSize, k.Sched.MaxModelLen)

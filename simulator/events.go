@@ -1,6 +1,30 @@
 package simulator
 
-import "time"
+import (
+	"time"
+
+	"github.com/llmctl/llmctl/sizing/cost"
+)
+
+// horizon is the end of virtual time. What would come then, or later, does not
+// happen.
+const horizon = cost.Never
+
+// later adds a time that is not negative; what does not fit is the horizon.
+func later(at, by time.Duration) time.Duration {
+	if by >= horizon-at {
+		return horizon
+	}
+	return at + by
+}
+
+// times is n of a time, neither of them negative; what does not fit is the horizon.
+func times(n int, each time.Duration) time.Duration {
+	if each > 0 && time.Duration(n) >= horizon/each {
+		return horizon
+	}
+	return time.Duration(n) * each
+}
 
 // An event is something that happens at a time. Those of the same time happen in
 // the order in which they were planned.
@@ -24,7 +48,11 @@ func (e event) before(other event) bool {
 	return e.at < other.at || e.at == other.at && e.order < other.order
 }
 
+// plan has something happen at a time, unless that is beyond the horizon.
 func (a *agenda) plan(at time.Duration, do action) {
+	if at >= horizon {
+		return
+	}
 	a.order++
 	a.heap = append(a.heap, event{at, a.order, do})
 	i := len(a.heap) - 1

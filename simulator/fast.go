@@ -25,7 +25,7 @@ func (p *replica) runRounds() {
 		}
 		p.noteSteady()
 		end := p.s.now + p.roundDuration()
-		if !p.s.runsOn || !p.s.agenda.idleUntil(end) {
+		if !p.s.runsOn || p.s.done() || !p.s.agenda.idleUntil(end) {
 			p.s.agenda.plan(end, p)
 			return
 		}
@@ -39,7 +39,7 @@ func (p *replica) runRounds() {
 // runStretch advances the steps at once in which nobody joins, ends or is preempted,
 // up to what else happens.
 func (p *replica) runStretch() {
-	if p.state != down && p.cost.Sums() {
+	if p.state != down && !p.s.done() && p.cost.Sums() {
 		p.sched.Advance(p.passes)
 	}
 }

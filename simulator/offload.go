@@ -26,7 +26,7 @@ func (k *Kind) loadTime(tokens int) time.Duration {
 		bandwidth = k.Device.HostBytesPerS()
 	}
 	bytes := float64(k.KVBytesPerToken * float64(tokens) / float64(max(1, k.Facts.Pipeline)))
-	return seconds(bytes/bandwidth) + time.Duration(tokens/k.BlockSize)*o.LatencyPerBlock
+	return later(seconds(bytes/bandwidth), times(tokens/k.BlockSize, o.LatencyPerBlock))
 }
 
 // beginLoads starts the transfers that the last step has asked for. They go over
@@ -34,7 +34,7 @@ func (k *Kind) loadTime(tokens int) time.Duration {
 // pool to the host, is copied when it is computed, and delays nobody.
 func (p *replica) beginLoads() {
 	for _, l := range p.sched.Loads() {
-		p.link = max(p.link, p.s.now) + p.kind.loadTime(l.Tokens)
+		p.link = later(max(p.link, p.s.now), p.kind.loadTime(l.Tokens))
 		p.s.agenda.plan(p.link, loaded{p, l})
 	}
 }

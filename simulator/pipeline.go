@@ -28,7 +28,7 @@ func (w *pipe) pass(now, duration time.Duration) time.Duration {
 	for i := range w.free {
 		share := left / time.Duration(len(w.free)-i)
 		left -= share
-		at = max(at, w.free[i]) + share
+		at = later(max(at, w.free[i]), share)
 		w.free[i] = at
 	}
 	return at

@@ -35,7 +35,7 @@ func (p *provider) take(r *request) bool {
 	p.busy++
 	r.attempts++
 	r.passage.provided = &stay{from: p.s.now, ttft: p.TTFT, tpot: p.TPOT}
-	p.s.agenda.plan(p.s.now+p.TTFT+time.Duration(r.output-1)*p.TPOT, provided{r})
+	p.s.agenda.plan(later(later(p.s.now, p.TTFT), times(r.output-1, p.TPOT)), provided{r})
 	return true
 }
 

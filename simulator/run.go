@@ -39,7 +39,7 @@ type sim struct {
 // Once sending has ended, which onEnd hears, the window is known: no request that
 // was emitted before has a moment after its end.
 func Run(ctx context.Context, c Config, onEnd func(record.Window), emit func(*record.Record)) (Result, error) {
-	if err := c.check(); err != nil {
+	if err := c.Check(); err != nil {
 		return Result{}, err
 	}
 	s := newSim(c, onEnd, emit)
@@ -58,13 +58,16 @@ func Run(ctx context.Context, c Config, onEnd func(record.Window), emit func(*re
 		s.now = e.at
 		s.result.Events++
 		e.do.happen(s)
-		if s.ended >= 0 && s.open == 0 {
+		if s.done() {
 			break
 		}
 	}
 	s.endWindow()
 	return s.finish(), nil
 }
+
+// done reports whether everybody has been told all, whatever engines still do.
+func (s *sim) done() bool { return s.ended >= 0 && s.open == 0 }
 
 // newSim is a run before its first event.
 func newSim(c Config, onEnd func(record.Window), emit func(*record.Record)) *sim {
@@ -77,8 +80,15 @@ func newSim(c Config, onEnd func(record.Window), emit func(*record.Record)) *sim
 	if end := s.planned(); end > 0 {
 		s.agenda.plan(end, call((*sim).endSending))
 	}
+	s.agenda.plan(horizon-1, call((*sim).giveUp))
 	s.startSources()
 	return s
+}
+
+// giveUp ends a run that time itself ends.
+func (s *sim) giveUp() {
+	s.endSending()
+	s.cutAll()
 }
 
 func (s *sim) finish() Result {
@@ -102,7 +112,7 @@ func (s *sim) send(r *request) {
 	s.flying[r.id] = r
 	s.open++
 	if after := r.turnOf().CancelAfter; after > 0 {
-		s.agenda.plan(s.now+after, leave{r})
+		s.agenda.plan(later(s.now, after), leave{r})
 	}
 	s.front.arrive(r)
 }

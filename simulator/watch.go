@@ -8,6 +8,8 @@ type Progress struct {
 	Sent      int64         // requests, of the warm-up too
 	Open      int           // sent and not ended
 	Running   int           // of them in a batch
+	Waiting   int           // of them at replicas, for a place in a batch
+	KVUsage   float64       // share of KV blocks in use, the mean of the replicas that are up
 	Steps     int64         // of all replicas
 	Measuring bool          // the warm-up is over
 	Ended     bool          // nothing more is sent
@@ -31,20 +33,24 @@ func (s *sim) watch() {
 	if s.config.Watch == nil {
 		return
 	}
-	running := 0
-	for _, p := range s.front.replicas {
-		if !p.life.left { // else it has no engine
-			running += p.sched.Stats().Running
-		}
-	}
-	switch s.config.Watch(Progress{
-		Now: s.now, Sent: s.ids, Open: s.open, Running: running, Steps: s.result.Steps,
+	seen := Progress{
+		Now: s.now, Sent: s.ids, Open: s.open, Steps: s.result.Steps,
 		Measuring: s.now >= s.config.Warmup, Ended: s.ended >= 0,
-	}) {
+	}
+	up := 0
+	for _, p := range s.front.replicas {
+		if !p.tells() {
+			continue
+		}
+		st := p.sched.Stats()
+		seen.Running, seen.Waiting, seen.KVUsage = seen.Running+st.Running, seen.Waiting+st.Waiting, seen.KVUsage+st.Usage
+		up++
+	}
+	seen.KVUsage /= float64(max(1, up))
+	switch s.config.Watch(seen) {
 	case EndSending:
 		s.endSending()
 	case EndAll:
-		s.endSending()
-		s.cutAll()
+		s.giveUp()
 	}
 }

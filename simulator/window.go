@@ -85,7 +85,7 @@ func (s *sim) endSending() {
 	if !s.patient {
 		s.endWindow()
 	}
-	s.agenda.plan(s.now+s.config.Drain, call((*sim).cutAll))
+	s.agenda.plan(later(s.now, s.config.Drain), call((*sim).cutAll))
 }
 
 // measuring tells whether now lies in the window.

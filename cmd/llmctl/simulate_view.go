@@ -98,6 +98,7 @@ type liveSimulation struct {
 	live           record.Live
 	before         record.Live // when it was shown last
 	recent         []ended
+	warm           int64 // requests sent in the warm-up
 }
 
 // ended is what a view keeps of a request.
@@ -146,6 +147,9 @@ func (v *liveSimulation) record(r *record.Record) {
 
 // watch shows the run, when it was last shown some time ago.
 func (v *liveSimulation) watch(p simulator.Progress) {
+	if !p.Measuring {
+		v.warm = p.Sent
+	}
 	now := time.Now()
 	plain := v.screen.kind() == "plain"
 	if since := now.Sub(v.shown); since < showEvery || plain && since < plainInterval && v.before.Elapsed > 0 {
@@ -161,6 +165,7 @@ func (v *liveSimulation) watch(p simulator.Progress) {
 		l.Phase = record.Draining
 	}
 	l.Sent, l.Scheduled, l.InFlight = int(p.Sent), int(p.Sent), p.Open
+	l.Server = together(p)
 	v.rates(p.Now)
 	l.TTFT, l.TPOT = v.percentiles(p.Now)
 	l.Title = v.title(p.Now, now)
@@ -219,17 +224,37 @@ func livePercentiles(times []time.Duration) record.LivePercentiles {
 func (v *liveSimulation) title(now time.Duration, clock time.Time) string {
 	took := clock.Sub(v.started).Seconds()
 	text := fmt.Sprintf("simulating %s s per second", units.Number(now.Seconds()/took))
-	share := 0.0
-	switch l := v.length; {
-	case l.Requests > 0:
-		share = float64(v.live.Sent) / float64(l.Requests)
-	case l.Duration > 0:
-		share = now.Seconds() / (l.Warmup + l.Duration).Seconds()
-	}
-	if share > 0 && share < 1 {
+	if share := v.share(now.Seconds()); share > 0 && share < 1 {
 		text += fmt.Sprintf(", %s left", time.Duration(took*(1-share)/share*1e9).Round(time.Second))
 	}
 	return text
+}
+
+// share is how much of all virtual time is over; 0 when nobody knows. A number of
+// requests takes the warm-up, and as long after it as their rate says.
+func (v *liveSimulation) share(now float64) float64 {
+	warmup, sent := v.length.Warmup.Seconds(), float64(v.live.Sent)
+	switch l := v.length; {
+	case l.Requests > 0:
+		over := now
+		if now > warmup {
+			sent, over = sent-float64(v.warm), now-warmup
+		}
+		if sent <= 0 || over <= 0 {
+			return 0
+		}
+		return now / (warmup + over*float64(l.Requests)/sent)
+	case l.Duration > 0:
+		return now / (l.Warmup + l.Duration).Seconds()
+	}
+	return 0
+}
+
+// together is what all replicas' metrics pages would say in sum, as far as it is shown.
+func together(p simulator.Progress) *record.ServerSample {
+	s := record.UnknownSample()
+	s.At, s.Running, s.Waiting, s.KVUsage = p.Now, float64(p.Running), float64(p.Waiting), p.KVUsage
+	return &s
 }
 
 func (v *liveSimulation) close() {

@@ -9,7 +9,8 @@ import (
 // uses it and returns the first fault it finds:
 //
 //   - every block's reference count is the number of tables it occurs in;
-//   - the free list holds exactly the unreferenced blocks, each once, so that
+//   - the free list holds exactly the unreferenced blocks, each once, but for those
+//     that were never taken, so that
 //     free + cached-free + referenced = N−1;
 //   - every cached hash leads to a ring of blocks that all carry that hash, and
 //     every block that carries a hash is in such a ring;
@@ -39,7 +40,7 @@ func (p *Pool) CheckIntegrity(tables iter.Seq[[]Block]) error {
 
 func (p *Pool) checkFreeList() error {
 	seen := make([]bool, len(p.blocks))
-	count := 0
+	count := p.usable + 1 - len(p.blocks) // never taken
 	for b := p.blocks[Null].next; b != Null; b = p.blocks[b].next {
 		if seen[b] {
 			return fmt.Errorf("free list visits block %d twice", b)

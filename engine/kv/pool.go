@@ -13,7 +13,8 @@ var ErrInUse = errors.New("resetting the prefix cache while blocks are in use")
 // Pool is a fixed number of KV blocks. It is not safe for concurrent use.
 type Pool struct {
 	blockSize int
-	blocks    []block
+	usable    int
+	blocks    []block        // those that were ever taken, after the null block: the rest is as good as free
 	free      int            // blocks on the free list
 	cached    map[Hash]Block // the oldest block with this content
 	hashed    int            // blocks that carry a hash
@@ -22,7 +23,7 @@ type Pool struct {
 }
 
 // block is what the pool knows of one physical block. prev and next link the
-// free list while refs is 0; the null block is its sentinel. older and newer
+// free list while refs is 0, which blocks that were never taken are ahead of; the null block is its sentinel. older and newer
 // link the ring of blocks with the same hash.
 type block struct {
 	refs         int32
@@ -39,22 +40,20 @@ func NewPool(blocks, blockSize int) *Pool {
 	if blocks < 2 || blocks > math.MaxInt32 || blockSize < 1 {
 		panic(fmt.Sprintf("kv: pool of %d blocks of %d tokens", blocks, blockSize))
 	}
-	p := &Pool{
+	return &Pool{
 		blockSize: blockSize,
-		blocks:    make([]block, blocks),
+		usable:    blocks - 1,
+		blocks:    make([]block, 1),
+		free:      blocks - 1,
 		cached:    make(map[Hash]Block),
 	}
-	for b := 1; b < blocks; b++ {
-		p.pushFree(Block(b))
-	}
-	return p
 }
 
 // BlockSize is the number of tokens in one block.
 func (p *Pool) BlockSize() int { return p.blockSize }
 
 // Usable is the number of blocks that can be allocated: all but the null block.
-func (p *Pool) Usable() int { return len(p.blocks) - 1 }
+func (p *Pool) Usable() int { return p.usable }
 
 // Free is the number of blocks that nobody references, cached ones included.
 func (p *Pool) Free() int { return p.free }
@@ -85,8 +84,7 @@ func (p *Pool) Allocate(table []Block, n int) ([]Block, bool) {
 		return table, false
 	}
 	for range n {
-		b := p.blocks[Null].next
-		p.unlinkFree(b)
+		b := p.oldest()
 		if p.blocks[b].hashed {
 			if p.host != nil {
 				p.host.Put(p.blocks[b].hash)
@@ -98,6 +96,19 @@ func (p *Pool) Allocate(table []Block, n int) ([]Block, bool) {
 		table = append(table, b)
 	}
 	return table, true
+}
+
+// oldest takes the block that has been free for longest: as long as there are some,
+// one that was never taken.
+func (p *Pool) oldest() Block {
+	if n := len(p.blocks); n <= p.usable {
+		p.blocks = append(p.blocks, block{})
+		p.free--
+		return Block(n)
+	}
+	b := p.blocks[Null].next
+	p.unlinkFree(b)
+	return b
 }
 
 // Share takes one more reference to each block of a prefix hit, removing those

@@ -2,6 +2,7 @@ package kv
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -223,6 +224,9 @@ func TestIntegrityFindsFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := NewPool(6, 16)
+			for _, b := range allocate(t, p, 5) {
+				p.Release([]Block{b}) // so that all are on the free list, in order
+			}
 			table := allocate(t, p, 3)
 			p.Register(table[0], hashOf(1))
 			p.Register(table[1], hashOf(2))
@@ -240,5 +244,20 @@ func TestIntegrityFindsFaults(t *testing.T) {
 				t.Errorf("got %v, want an error with %q", err, tc.want)
 			}
 		})
+	}
+}
+
+// TestPoolTakesMemoryAsItIsUsed: a pool of any size is made in no time, and of blocks
+// that were never taken nothing is kept.
+func TestPoolTakesMemoryAsItIsUsed(t *testing.T) {
+	p := NewPool(math.MaxInt32, 16)
+	table := allocate(t, p, 3)
+	p.Release(table)
+	again := allocate(t, p, 2)
+	if diff := cmp.Diff([]Block{4, 5}, again); diff != "" || len(p.blocks) != 6 {
+		t.Errorf("%d blocks are kept, expected 6; taken after others were free again (-want +got):\n%s", len(p.blocks), diff)
+	}
+	if p.Usable() != math.MaxInt32-1 || p.Free() != p.Usable()-2 {
+		t.Errorf("%d of %d are free", p.Free(), p.Usable())
 	}
 }

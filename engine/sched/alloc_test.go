@@ -42,7 +42,10 @@ func TestServingAllocatesNothing(t *testing.T) {
 // TestDecodingAllocatesNothing: a table has room for all that its request can
 // ever hold from the moment of admission.
 func TestDecodingAllocatesNothing(t *testing.T) {
-	s := New(Config{MaxNumSeqs: 4, MaxNumBatchedTokens: 64, MaxModelLen: 4096}, kv.NewPool(5000, 4))
+	pool := kv.NewPool(5000, 4)
+	all, _ := pool.Allocate(nil, pool.Usable())
+	pool.Release(all) // blocks that were never taken have no place in memory yet
+	s := New(Config{MaxNumSeqs: 4, MaxNumBatchedTokens: 64, MaxModelLen: 4096}, pool)
 	for id := ID(1); id <= 4; id++ {
 		if err := s.Add(&Request{ID: id, Prompt: 5, MaxTokens: 4000}); err != nil {
 			t.Fatal(err)

@@ -41,6 +41,9 @@ const (
 	stillToCome   = 2                // times the time so far
 )
 
+// mostOpen is how many requests may be in flight: each takes about a kilobyte.
+const mostOpen = 2_000_000
+
 func (e *earlyEnd) saw(r *record.Record) {
 	if r.Outcome != record.Cut {
 		e.ended++
@@ -52,10 +55,23 @@ func (e *earlyEnd) order(p simulator.Progress) simulator.Order {
 	if e.watch != nil {
 		order = e.watch(p)
 	}
-	if order == simulator.GoOn && !p.Ended && e.hopeless(p) {
+	if order == simulator.GoOn && !p.Ended && (e.full(p) || e.hopeless(p)) {
 		order = simulator.EndAll
 	}
 	return order
+}
+
+// full reports that so many requests are in flight that this machine's memory may not
+// hold many more, and says so. Unlike a trend, that ends any run.
+func (e *earlyEnd) full(p simulator.Progress) bool {
+	if p.Open <= mostOpen {
+		return false
+	}
+	e.done = true
+	e.warnings = append(e.warnings, record.Warning{Code: record.Aborted, Text: fmt.Sprintf(
+		"the simulation was ended after %s: %s requests had been sent and %s of them were in flight, of which a simulation holds at most %s; give less load or more replicas",
+		p.Now.Round(time.Millisecond), units.Count(p.Sent), units.Count(int64(p.Open)), units.Count(mostOpen))})
+	return true
 }
 
 // hopeless reports that going on would show nothing more, and says so.

@@ -8,6 +8,7 @@ import (
 	"github.com/llmctl/llmctl/loadgen/workload"
 	"github.com/llmctl/llmctl/profiles"
 	"github.com/llmctl/llmctl/sizing"
+	"github.com/llmctl/llmctl/sizing/cost"
 )
 
 // Length is how long a simulation lasts in virtual time. What is not said is
@@ -57,14 +58,33 @@ func (l Length) complete(s *Study) (Length, error) {
 		}
 	}
 	if l.Warmup < 0 {
-		l.Warmup = max(leastWarmup, l.Duration/warmupShare, roundsOfRamp*a.RampUp).Round(time.Second)
+		l.Warmup = max(leastWarmup, l.Duration/warmupShare, roundsOfRamp*min(a.RampUp, cost.Never)).Round(time.Second)
 		if shaped || s.overrun() {
 			l.Warmup = 0 // it would take the beginning of the shape away, or wait for a steady state that never comes
 		}
 		s.assumeLength("warm-up", l.Warmup.String(), "--warmup")
 	}
-	return l, nil
+	return l, l.check(s)
 }
+
+// check refuses a length that goes beyond the end of virtual time.
+func (l Length) check(s *Study) error {
+	a := s.request.Sizing.Scenario.Workload.Arrival
+	seconds := l.Warmup.Seconds() + l.Drain.Seconds()
+	switch {
+	case l.Requests == 0:
+		seconds += l.Duration.Seconds()
+	case a.RatePerS > 0:
+		seconds += float64(l.Requests) / a.RatePerS
+	}
+	if most := cost.Never; !(seconds < most.Seconds()) {
+		return fmt.Errorf("the simulation would last %.3g years of virtual time, expected less than %.0f: lower --duration, --requests, --warmup or --drain, or raise the rate",
+			seconds/year, most.Seconds()/year)
+	}
+	return nil
+}
+
+const year = 365 * 24 * 3600 // seconds
 
 // choose is the length when nobody says.
 func (l *Length) choose(s *Study, a profiles.Arrival) error {
@@ -78,18 +98,18 @@ func (l *Length) choose(s *Study, a profiles.Arrival) error {
 		return nil
 	case profiles.Ramp:
 		rate = (a.FromPerS + a.ToPerS) / 2
-		l.Duration = a.Over + leastDuration
+		l.Duration = min(a.Over, cost.Never) + leastDuration
 	case profiles.Steps:
 		rate = 0
 		for _, step := range a.Curve.Steps {
 			rate = max(rate, step.RatePerS)
-			l.Duration += max(step.For, leastDuration)
+			l.Duration = min(l.Duration, cost.Never) + min(max(step.For, leastDuration), cost.Never)
 		}
 	case profiles.Sine:
-		l.Duration = 2 * a.Period
+		l.Duration = 2 * min(a.Period, cost.Never)
 	}
 	if rate > 0 {
-		enough := time.Duration(math.Ceil(enoughRequests/rate)) * time.Second
+		enough := cost.Duration(math.Ceil(enoughRequests / rate))
 		l.Duration = max(l.Duration, leastDuration, enough)
 	}
 	s.assumeLength("duration", l.Duration.String(), "--duration or --requests")

@@ -213,3 +213,42 @@ func TestNoChunks(t *testing.T) {
 		t.Errorf("scheduled by %+v", k)
 	}
 }
+
+// TestCheckRefusesWhatNoReplicaDoes: what a kind of replica can not do is told before
+// anything runs.
+func TestCheckRefusesWhatNoReplicaDoes(t *testing.T) {
+	s, err := New(scenario(func(sc *profiles.Scenario) {
+		sc.Serving.Batching = "static"
+		sc.Cluster.Pools = []profiles.Pool{{Role: "prefill"}, {Role: "decode"}}
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Check(); err == nil || !strings.Contains(err.Error(), "batching static in a prefill pool") {
+		t.Errorf("got %v, want static batching to be refused", err)
+	}
+}
+
+// TestBeyondTime: a run that virtual time is too short for is refused beforehand.
+func TestBeyondTime(t *testing.T) {
+	for name, change := range map[string]func(*Request){
+		"requests": func(r *Request) {
+			r.Length = Length{Requests: 1_000_000}
+			r.Sizing.Scenario.Workload.Arrival.RatePerS = 1e-6
+		},
+		"duration": func(r *Request) { r.Length = Length{Duration: 2_000_000 * time.Hour, Warmup: 2_000_000 * time.Hour} },
+		"chosen": func(r *Request) {
+			r.Length = Length{}
+			r.Sizing.Scenario.Workload.Arrival.RatePerS = 1e-9
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := scenario(nil)
+			r.Sizing.Scenario.Cluster.Replicas = 1
+			change(&r)
+			if _, err := New(r); err == nil || !strings.Contains(err.Error(), "years of virtual time") {
+				t.Errorf("got %v, want it to be refused", err)
+			}
+		})
+	}
+}
