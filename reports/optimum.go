@@ -29,6 +29,7 @@ type Optimum struct {
 	Planned     *Trial             `json:"cheapest_planned,omitempty"` // what the plan alone would buy, as far as it was simulated
 	Trials      []Trial            `json:"trials"`                     // cheapest first
 	Interrupted bool               `json:"interrupted,omitempty"`
+	Ended       string             `json:"ended,omitempty"` // why the search ended before all that is cheaper was tried
 	Warnings    []record.Warning   `json:"warnings"`
 }
 
@@ -155,6 +156,9 @@ func WriteOptimum(w io.Writer, o *Optimum, opts TextOptions) error {
 	if o.Interrupted {
 		p.field("", p.paint(yellow, "! INTERRUPTED")+"  the clusters are those simulated until then")
 	}
+	if o.Ended != "" {
+		p.field("", p.paint(yellow, "! ENDED")+"  "+o.Ended)
+	}
 	p.line("")
 	t := OptimumTable(o)
 	t.Header = []string{"cluster", "$/h", "plan", "ttft", "plan", "tpot", "plan", "attained"} // as narrow as the screen
@@ -165,11 +169,11 @@ func WriteOptimum(w io.Writer, o *Optimum, opts TextOptions) error {
 	p.line("")
 	switch {
 	case o.Cheapest != nil:
-		p.field("cheapest", fmt.Sprintf("%s, $%.2f per hour", o.Cheapest.Flags(), o.Cheapest.USDPerHour))
+		p.field("cheapest", fmt.Sprintf("%s, $%.2f per hour", o.Cheapest.Flags(), o.Cheapest.USDPerHour)+o.soFar())
 		if n := o.Cheapest.PlannedReplicas; n != o.Cheapest.Replicas {
 			p.field("", fmt.Sprintf("the plan takes %d of these replicas", n))
 		}
-	case o.Interrupted:
+	case o.soFar() != "":
 		p.field("cheapest", "unknown: none of the clusters tried so far met the objective")
 	case len(o.Trials) == 0:
 		p.field("cheapest", "none: no plan serves the load within the objective")
@@ -181,6 +185,14 @@ func WriteOptimum(w io.Writer, o *Optimum, opts TextOptions) error {
 	}
 	_, err := w.Write(p.out.Bytes())
 	return err
+}
+
+// soFar qualifies the answer of a search that did not come to its end.
+func (o *Optimum) soFar() string {
+	if o.Interrupted || o.Ended != "" {
+		return " so far: cheaper ones may be left"
+	}
+	return ""
 }
 
 // OptimumTable is the clusters in order of price.
@@ -222,7 +234,7 @@ func WriteOptimumMarkdown(w io.Writer, o *Optimum) error {
 	fmt.Fprintf(&b, "# %s\n\n", inCell.Replace(o.Asked))
 	OptimumTable(o).writeMarkdown(&b)
 	if o.Cheapest != nil {
-		fmt.Fprintf(&b, "\nCheapest: `%s`, $%.2f per hour.\n", o.Cheapest.Flags(), o.Cheapest.USDPerHour)
+		fmt.Fprintf(&b, "\nCheapest: `%s`, $%.2f per hour%s.\n", o.Cheapest.Flags(), o.Cheapest.USDPerHour, o.soFar())
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

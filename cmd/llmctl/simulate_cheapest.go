@@ -60,7 +60,9 @@ func (sim *simulation) runCheapest(ctx context.Context, c *course) error {
 	if o.Trials == nil {
 		o.Trials = []reports.Trial{}
 	}
-	o.Interrupted = c.stop.used()
+	if o.Interrupted = c.stop.used(); c.late.Load() {
+		o.Ended = fmt.Sprintf("%s of this machine's time were over (--max-time)", c.longest)
+	}
 	plan, _ := market.Planned()
 	o.Settle(plan.Option.Configuration, plan.Replicas)
 	t.warn(found)
@@ -196,12 +198,17 @@ func (t *clusterTrials) try(ctx context.Context, clusters []study.Cluster) ([]re
 	return trials, nil
 }
 
-// settled are the trials of the clusters that were judged when the user stopped:
+// aborted reports whether a run did not come to its end by itself.
+func aborted(r *reports.Report) bool {
+	return slices.ContainsFunc(r.Warnings, func(w record.Warning) bool { return w.Code == record.Aborted })
+}
+
+// settled are the trials of the clusters that were judged when the search was stopped:
 // those of which every seed was simulated, or whose first one did not do.
 func (t *clusterTrials) settled(clusters []study.Cluster, runs [][]*reports.Report) (trials []reports.Trial) {
 	for i, cluster := range clusters {
-		cut := slices.ContainsFunc(runs[i], func(r *reports.Report) bool { return r == nil || r.Interrupted })
-		if cut || len(runs[i]) == 0 || t.course.late.Load() {
+		cut := slices.ContainsFunc(runs[i], func(r *reports.Report) bool { return r == nil || r.Interrupted || t.course.late.Load() && aborted(r) })
+		if cut || len(runs[i]) == 0 {
 			continue
 		}
 		trial := reports.NewTrial(cluster.Option, cluster.Replicas, runs[i])
