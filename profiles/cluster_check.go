@@ -3,6 +3,7 @@ package profiles
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Validate reports the first part of a cluster that is out of range or that
@@ -174,6 +175,11 @@ func (f *Fallback) Validate() error {
 // Validate reports the first value out of range.
 func (l *Link) Validate() error { return checkSlots(l) }
 
+// LeastScaleInterval is the shortest time between two decisions of an autoscaler.
+// Metrics are not scraped more often than that, and a simulation with a decision at
+// every nanosecond would not end.
+const LeastScaleInterval = 100 * time.Millisecond
+
 // Validate reports the first value out of range, or half an autoscaler.
 func (a *Autoscale) Validate() error {
 	if err := checkSlots(a); err != nil {
@@ -190,6 +196,8 @@ func (a *Autoscale) Validate() error {
 		return errors.New("autoscale needs max, the most replicas that there may be")
 	case a.Min > a.Max:
 		return fmt.Errorf("min %d is above max %d", a.Min, a.Max)
+	case a.Interval > 0 && a.Interval < LeastScaleInterval:
+		return fmt.Errorf("interval %v is too short, expected %v or more", a.Interval, LeastScaleInterval)
 	case a.Metric != "queue_depth" && a.Target > 1:
 		return fmt.Errorf("target %v of %s is a share, expected one up to 1", a.Target, a.Metric)
 	}

@@ -185,6 +185,7 @@ func TestClusterErrors(t *testing.T) {
 		{"nested in one word", "cluster: { gateway: retry=3 }\n", "retry: expected keys of its own"},
 		{"link to nowhere", "cluster: { link: { latency: 1ms } }\n", "there are no pools"},
 		{"min above max", "cluster: { autoscale: { metric: kv_usage, target: 0.7, min: 5, max: 4 } }\n", "min 5 is above max 4"},
+		{"decides all the time", "cluster: { autoscale: { metric: kv_usage, target: 0.7, max: 4, interval: 1ms } }\n", "interval 1ms is too short, expected 100ms or more"},
 		{"no metric", "cluster: { autoscale: { max: 4 } }\n", "autoscale needs a metric"},
 		{"no most", "cluster: { autoscale: { metric: kv_usage, target: 0.7 } }\n", "autoscale needs max"},
 		{"no target", "cluster: { autoscale: { metric: kv_usage, max: 4 } }\n", "autoscale needs the target of kv_usage"},

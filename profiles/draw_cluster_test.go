@@ -77,7 +77,7 @@ func drawCluster(t *rapid.T) (c Cluster) {
 	switch rapid.IntRange(0, 2).Draw(t, "fleet") {
 	case 0:
 		c.Replicas = 0
-		c.Autoscale = Autoscale{Metric: rapid.SampledFrom(AutoscaleMetrics).Draw(t, "metric"), Target: 0.5, Min: 1, Max: 9, Interval: drawTime(t, "interval")}
+		c.Autoscale = Autoscale{Metric: rapid.SampledFrom(AutoscaleMetrics).Draw(t, "metric"), Target: 0.5, Min: 1, Max: 9, Interval: LeastScaleInterval + drawTime(t, "interval")}
 	case 1:
 		c.Replicas = 0
 		for _, role := range Roles[1:] {

@@ -164,7 +164,12 @@ func (s *sim) hire(delay time.Duration) {
 		p = newReplica(s, len(s.front.replicas), pool)
 		s.front.replicas = append(s.front.replicas, p)
 	}
-	p.life.from = s.now
+	p.life.from, p.life.factor = s.now, s.slowness(p.index)
+	s.boot(p, delay)
+}
+
+// boot has a replica start, which takes a delay.
+func (s *sim) boot(p *replica, delay time.Duration) {
 	p.state = starting
 	s.tell(p, Starts)
 	s.noteFleet()
@@ -212,6 +217,8 @@ func (c *Config) checkScaling() error {
 		return fmt.Errorf("autoscale: target %g, expected more than 0", a.Target)
 	case a.Min < 0 || a.Max < max(1, a.Min):
 		return fmt.Errorf("autoscale: %d to %d replicas, expected 1 or more and min not above max", a.Min, a.Max)
+	case a.Interval > 0 && a.Interval < profiles.LeastScaleInterval:
+		return fmt.Errorf("autoscale: interval %v, expected %v or more", a.Interval, profiles.LeastScaleInterval)
 	case a.Interval < 0 || a.StartDelay < 0 || a.ScaleDown < 0:
 		return fmt.Errorf("autoscale: times of %v, %v and %v, expected none below 0", a.Interval, a.StartDelay, a.ScaleDown)
 	}

@@ -61,8 +61,8 @@ type Kind struct {
 	USDPerHour      float64 // of one replica; 0 is unknown
 }
 
-// check reports what can not be simulated.
-func (c *Config) check() error {
+// Check reports what can not be simulated.
+func (c *Config) Check() error {
 	switch {
 	case len(c.Streams) == 0:
 		return errors.New("nothing is sent: expected a workload")

@@ -16,9 +16,9 @@ func (s *sim) planFailures() {
 		case "crash":
 			s.agenda.plan(f.At, crash{f})
 		case "slow":
-			s.agenda.plan(f.At, slow{f, f.Factor})
+			s.agenda.plan(f.At, slow{f})
 			if f.For > 0 {
-				s.agenda.plan(f.At+f.For, slow{f, 1 / f.Factor})
+				s.agenda.plan(f.At+f.For, slow{f})
 			}
 		}
 	}
@@ -41,7 +41,7 @@ func (c crash) happen(s *sim) {
 	if p == nil || p.state == down {
 		return
 	}
-	drained := p.state == draining
+	drained, unborn := p.state == draining, p.state == starting
 	s.tell(p, Crashes)
 	s.stop(p)
 	lost := p.requests
@@ -55,40 +55,53 @@ func (c crash) happen(s *sim) {
 	case drained: // it was to go anyway
 		s.leave(p)
 	case c.f.For > 0:
-		s.agenda.plan(s.now+c.f.For, revival{p})
+		s.agenda.plan(s.now+c.f.For, revival{p, unborn})
 	}
 }
 
-// revival is a crashed replica that is back, with nothing in its cache.
-type revival struct{ p *replica }
+// revival is a crashed replica that is back, with nothing in its cache. One that had
+// not started yet begins to start anew.
+type revival struct {
+	p        *replica
+	starting bool
+}
 
 func (r revival) happen(s *sim) {
-	if !r.p.life.left {
+	switch {
+	case r.p.life.left:
+	case r.starting:
+		s.boot(s.renew(r.p), s.config.Cluster.Autoscale.StartDelay)
+	default:
 		s.begin(s.renew(r.p))
 	}
 }
 
 // slow changes the pace of a replica; the step that runs keeps its own.
-type slow struct {
-	f      *profiles.Failure
-	factor float64
-}
+type slow struct{ f *profiles.Failure }
 
 func (c slow) happen(s *sim) {
 	if p := s.broken(c.f); p != nil {
-		p.life.slow(c.factor)
+		p.life.factor = s.slowness(p.index)
 	}
 }
 
-// slow has steps last a factor longer than they do.
-func (l *life) slow(factor float64) {
-	if l.factor == 0 {
-		l.factor = 1
+// slowness is the factor on the time of steps in a replica's place by the failures
+// that are in force there now. It is of the place: a replica that is born into it is
+// slow, too.
+func (s *sim) slowness(place int) float64 {
+	factor := 1.0
+	for i := range s.config.Cluster.Failures {
+		f := &s.config.Cluster.Failures[i]
+		if f.Kind == "slow" && f.Replica == place && s.now >= f.At && (f.For == 0 || s.now < f.At+f.For) {
+			factor = min(max(factor*f.Factor, leastPace), mostPace)
+		}
 	}
-	if l.factor *= factor; l.factor > 0.999999 && l.factor < 1.000001 {
-		l.factor = 1 // of factors that cancel out
-	}
+	return factor
 }
+
+// The bounds of factors together: many failures at once must neither have time
+// stand still nor a step take none.
+const leastPace, mostPace = 1e-4, 1e6
 
 // pace is the factor on the time of a replica's steps.
 func (p *replica) pace() float64 {
@@ -99,7 +112,7 @@ func (p *replica) pace() float64 {
 	if p.life.factor > 0 {
 		pace *= p.life.factor
 	}
-	return pace
+	return min(max(pace, leastPace), mostPace)
 }
 
 // checkFailures reports a failure that can not happen.

@@ -33,7 +33,7 @@ type FleetChange struct {
 type life struct {
 	from     time.Duration // when it was asked for
 	left     bool          // it will not come back
-	factor   float64       // on the time of its steps; 0 is 1
+	factor   float64       // of failures on the time of its steps; 0 is 1
 	runs     bool          // a step does
 	since    time.Duration // when that changed last
 	ran      time.Duration // time that steps ran before since

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/llmctl/llmctl/loadgen/workload"
+	"github.com/llmctl/llmctl/profiles"
 )
 
 // TestOneInstant: requests that arrive at an idle replica at one instant are in its
@@ -37,5 +38,22 @@ func TestMeterIsFine(t *testing.T) {
 		if n := len(o.meter.samples); n < want[0] || n > want[1] {
 			t.Errorf("%d samples of %v, want %d to %d", n, length, want[0], want[1])
 		}
+	}
+}
+
+// TestClientsPause: a client that gets no answer does not come again within the same
+// millisecond; the time of one that does is its own.
+func TestClientsPause(t *testing.T) {
+	const clients, length = 3, 100 * time.Millisecond
+	closed := profiles.Arrival{Process: profiles.Closed, Concurrency: clients}
+	records, _ := run(t, Config{
+		Pools: []Pool{{Replicas: 1, Kind: steady("")}},
+		Streams: []*workload.Stream{stream(t, closed, 10, 5, func(w *profiles.Workload) {
+			w.Cancel = profiles.Cancel{Fraction: 1, After: profiles.Delay{Kind: profiles.Fixed, Mean: 1}}
+		})},
+		Duration: length,
+	})
+	if n, most := len(records), int(clients*(length/noticed+1)); n < most/2 || n > most {
+		t.Errorf("%d requests of %d clients that leave at once, want nearly %d", n, clients, most)
 	}
 }

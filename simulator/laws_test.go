@@ -56,7 +56,7 @@ type watched struct {
 }
 
 func newWatched(t *rapid.T, c Config) *watched {
-	if err := c.check(); err != nil {
+	if err := c.Check(); err != nil {
 		t.Fatalf("checking: %v", err)
 	}
 	w := &watched{t: t, seen: map[int64]bool{}}

@@ -39,7 +39,7 @@ type sim struct {
 // Once sending has ended, which onEnd hears, the window is known: no request that
 // was emitted before has a moment after its end.
 func Run(ctx context.Context, c Config, onEnd func(record.Window), emit func(*record.Record)) (Result, error) {
-	if err := c.check(); err != nil {
+	if err := c.Check(); err != nil {
 		return Result{}, err
 	}
 	s := newSim(c, onEnd, emit)

@@ -142,37 +142,37 @@ func (src *source) answered(s *sim, r *request, ok bool) {
 			s.exhausted()
 		}
 	case r.slot.user:
-		src.goOn(s, r, next)
+		src.goOn(s, r, next, pause(s, r, ok))
 	default:
 		if next != nil {
 			src.later.push(next)
 		}
-		s.agenda.plan(s.now+pause(s, r), call(func(s *sim) { src.fill(s, r.slot) })) // not at once: the caller is still at work
+		s.agenda.plan(s.now+pause(s, r, ok), call(func(s *sim) { src.fill(s, r.slot) })) // not at once: the caller is still at work
 	}
 }
 
 // goOn has a user think and send the next turn, or the first one of another
-// session.
-func (src *source) goOn(s *sim, r, next *request) {
+// session, no sooner than after a pause.
+func (src *source) goOn(s *sim, r, next *request, pause time.Duration) {
 	if next == nil {
 		if next = src.newSession(r.slot); next == nil {
 			return
 		}
 		next.due = s.now + next.turnOf().Think
 	}
-	s.agenda.plan(max(next.due, s.now+pause(s, r)), next)
+	s.agenda.plan(max(next.due, s.now+pause), next)
 }
 
-// noticed is how long a sender in a closed loop takes to go on after a request
-// that took no time. Without it, a loop whose requests all end at once would go
-// round for ever at one moment.
+// noticed is the least time between two requests of a sender in a closed loop when
+// the first got no answer, or took no time. Without it, a loop whose requests all end
+// at once would go round for ever at one moment, or nearly.
 const noticed = time.Millisecond
 
-func pause(s *sim, r *request) time.Duration {
-	if s.now == r.sent {
-		return noticed
+func pause(s *sim, r *request, ok bool) time.Duration {
+	if ok && s.now > r.sent {
+		return 0
 	}
-	return 0
+	return max(0, r.sent+noticed-s.now)
 }
 
 // fill sends the next request of a slot: the later turn that has waited longest,

@@ -213,3 +213,18 @@ func TestNoChunks(t *testing.T) {
 		t.Errorf("scheduled by %+v", k)
 	}
 }
+
+// TestCheckRefusesWhatNoReplicaDoes: what a kind of replica can not do is told before
+// anything runs.
+func TestCheckRefusesWhatNoReplicaDoes(t *testing.T) {
+	s, err := New(scenario(func(sc *profiles.Scenario) {
+		sc.Serving.Batching = "static"
+		sc.Cluster.Pools = []profiles.Pool{{Role: "prefill"}, {Role: "decode"}}
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Check(); err == nil || !strings.Contains(err.Error(), "batching static in a prefill pool") {
+		t.Errorf("got %v, want static batching to be refused", err)
+	}
+}

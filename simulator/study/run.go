@@ -108,10 +108,13 @@ func (s *Study) config(seed uint64) (simulator.Config, error) {
 	return c, nil
 }
 
-// Check reports what makes the streams of the scenario impossible.
+// Check reports what makes the streams of the scenario, or its cluster, impossible.
 func (s *Study) Check() error {
-	_, err := s.config(1)
-	return err
+	c, err := s.config(1)
+	if err != nil {
+		return err
+	}
+	return c.Check()
 }
 
 // Variant is one simulation of a batch.
