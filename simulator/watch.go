@@ -11,6 +11,7 @@ type Progress struct {
 	Steps     int64         // of all replicas
 	Measuring bool          // the warm-up is over
 	Ended     bool          // nothing more is sent
+	Growing   bool          // replicas start, or an autoscaler may still add some
 }
 
 // Order is what follows from watching a run.
@@ -40,6 +41,7 @@ func (s *sim) watch() {
 	switch s.config.Watch(Progress{
 		Now: s.now, Sent: s.ids, Open: s.open, Running: running, Steps: s.result.Steps,
 		Measuring: s.now >= s.config.Warmup, Ended: s.ended >= 0,
+		Growing: s.growing(),
 	}) {
 	case EndSending:
 		s.endSending()
