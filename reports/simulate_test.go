@@ -114,8 +114,8 @@ func TestSimulationText(t *testing.T) {
 	level := func(at float64) (float64, float64) { return 40, max(0, at-60) }
 	r := Summarize(simulated(level), slices.Values(flow(level, fine)))
 	golden(t, "simulate.txt", text(t, r, TextOptions{}))
-	if r.Lag != nil || r.Client.Limited || r.Client.Reasons == nil || r.Client.GCPauseP99S != nil {
-		t.Errorf("a simulation has no client, got %+v", r.Client)
+	if r.Lag == nil || r.Lag.Max != 0 || r.Client.Limited || r.Client.Reasons == nil || r.Client.GCPauseP99S != nil {
+		t.Errorf("a simulation's client is never late and nothing else, got lag %+v, %+v", r.Lag, r.Client)
 	}
 }
 
