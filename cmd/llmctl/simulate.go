@@ -11,6 +11,7 @@ import (
 	"github.com/llmctl/llmctl/internal/buildinfo"
 	"github.com/llmctl/llmctl/internal/iostreams"
 	"github.com/llmctl/llmctl/profiles"
+	"github.com/llmctl/llmctl/reports"
 	"github.com/llmctl/llmctl/reports/record"
 	"github.com/llmctl/llmctl/simulator/study"
 	"github.com/llmctl/llmctl/sizing"
@@ -44,7 +45,7 @@ sending and reports what was simulated; twice cuts what is in flight, too.`,
 			if err != nil {
 				return usage(err)
 			}
-			return sim.run(cmd.Context())
+			return sim.tellInfeasible(sim.run(cmd.Context()))
 		},
 	}
 	f.add(cmd)
@@ -293,7 +294,11 @@ func (sim *simulation) study(r study.Request) (*study.Study, error) {
 	var can *study.CannotServe
 	switch {
 	case errors.As(err, &can):
-		return nil, &failure{code: exitNotHeld, err: fmt.Errorf("no feasible plan: %w", err), hint: sim.nearest(r)}
+		told, hint := &cannotServe{can, nearest(r)}, ""
+		if told.nearest != "" {
+			hint = "the nearest that does is with " + told.nearest
+		}
+		return nil, &failure{code: exitNotHeld, err: fmt.Errorf("no feasible plan: %w", told), hint: hint}
 	case err != nil:
 		return nil, usage(err)
 	}
@@ -301,10 +306,25 @@ func (sim *simulation) study(r study.Request) (*study.Study, error) {
 }
 
 // nearest is the smallest change that size knows of with which a scenario runs.
-func (sim *simulation) nearest(r study.Request) string {
+func nearest(r study.Request) string {
 	plan, err := sizing.Compute(r.Sizing)
 	if err != nil || len(plan.Alternatives) == 0 {
 		return ""
 	}
-	return "the nearest that does is with " + plan.Alternatives[0].Change
+	return plan.Alternatives[0].Change
+}
+
+// cannotServe is the error of a scenario that can not run, and what would.
+type cannotServe struct {
+	*study.CannotServe
+	nearest string
+}
+
+// tellInfeasible writes a document of what can not run where one was asked for.
+func (sim *simulation) tellInfeasible(err error) error {
+	var can *cannotServe
+	if format := sim.flags.output.format; !errors.As(err, &can) || format != "json" && format != "yaml" {
+		return err
+	}
+	return errors.Join(err, sim.flags.output.write(sim.io, reports.NewInfeasible(can.Reasons, can.nearest), nil))
 }

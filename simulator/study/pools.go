@@ -27,6 +27,9 @@ func (s *Study) resolve() error {
 		}
 	}
 	s.resolveLink()
+	if err := s.checkChunks(); err != nil {
+		return err
+	}
 	return s.checkRequests()
 }
 
