@@ -162,6 +162,9 @@ func (f *simulateFlags) resolve(cmd *cobra.Command, s *iostreams.IO) (*simulatio
 			return nil, err
 		}
 	}
+	if !cmd.Flags().Changed("seed") {
+		sim.assume("seed", fmt.Sprint(f.seed), "--seed")
+	}
 	if !cmd.Flags().Changed("repeat") {
 		sim.chooseRepeats()
 	}
@@ -179,7 +182,13 @@ func (sim *simulation) chooseRepeats() {
 	default:
 		return
 	}
-	sim.request.Run.Defaults = append(sim.request.Run.Defaults, record.Default{Name: "repeat", Value: fmt.Sprint(f.repeat), Flag: "--repeat"})
+	sim.assume("repeat", fmt.Sprint(f.repeat), "--repeat")
+}
+
+// assume notes what nobody said and yet shapes the answer.
+func (sim *simulation) assume(name, value, flag string) {
+	all := &sim.request.Run.Defaults
+	*all = append(slices.Clip(*all), record.Default{Name: name, Value: value, Flag: flag})
 }
 
 // checkGiven refuses flags that are empty, missing or contradict each other.

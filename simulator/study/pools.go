@@ -71,6 +71,7 @@ func (s *Study) replicas(served *sizing.Served) (int, error) {
 	if !plan.Feasible {
 		return 0, &CannotServe{plan.Reasons}
 	}
+	s.planned = true
 	return plan.Fleet.Replicas, nil
 }
 
