@@ -145,7 +145,8 @@ func TestBottlenecks(t *testing.T) {
 		{"blocks", []Bottleneck{{onMemory, ofTime, 1, ""}, {forBlocks, ofWaiting, 0.2, ""}, {forSlots, ofWaiting, 0.1, ""}}, "--kv-dtype"},
 		{"slots, and room to batch", []Bottleneck{{onMemory, ofTime, 0.9, ""}, {forSlots, ofWaiting, 0.5, ""}}, "--max-num-seqs"},
 		{"slots, and no room", []Bottleneck{{onCompute, ofTime, 0.9, ""}, {forSlots, ofWaiting, 0.5, ""}}, "bound by compute"},
-		{"budget", []Bottleneck{{onCompute, ofTime, 0.9, ""}, {forBudget, ofWaiting, 0.5, ""}}, "--max-num-batched-tokens"},
+		{"budget", []Bottleneck{{onMemory, ofTime, 0.9, ""}, {forBudget, ofWaiting, 0.5, ""}}, "or a larger --max-num-batched-tokens"},
+		{"budget, bound by compute", []Bottleneck{{onCompute, ofTime, 0.9, ""}, {forBudget, ofWaiting, 0.5, ""}}, "more replicas: steps are bound by compute"},
 		{"idle", []Bottleneck{{onNothing, ofTime, 0.9, ""}, {forSlots, ofWaiting, 0.001, ""}}, "fewer replicas"},
 		{"links", []Bottleneck{{onCollectives, ofTime, 0.5, ""}, {onMemory, ofTime, 0.3, ""}}, "--tp"},
 	} {
