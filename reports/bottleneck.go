@@ -186,6 +186,9 @@ func remedy(all []Bottleneck) string {
 		}
 		return "a larger --max-num-seqs, which costs TPOT, or more replicas"
 	case forBudget:
+		if share(onCompute) > share(onMemory) {
+			return "more replicas: steps are bound by compute, and a larger --max-num-batched-tokens makes them longer"
+		}
 		return "more replicas, or a larger --max-num-batched-tokens, which costs ICL"
 	case forReplica:
 		return "more replicas, or more requests in flight at each"

@@ -173,7 +173,7 @@ func (c *Curve) kneeText() string {
 	if c.Knee == nil {
 		return "not reached: completed requests per second ÷ their mean time still grows at the last load, or there are fewer than three"
 	}
-	return fmt.Sprintf("%s %s: beyond it more load buys more waiting than work", units.Number(*c.Knee), c.unit())
+	return fmt.Sprintf("%s %s: the most completed requests per second ÷ mean time; beyond it more load adds less throughput than waiting, in proportion", units.Number(*c.Knee), c.unit())
 }
 
 // CurveTable is a curve for spreadsheets: a row per run, absent values empty.

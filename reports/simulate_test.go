@@ -114,8 +114,8 @@ func TestSimulationText(t *testing.T) {
 	level := func(at float64) (float64, float64) { return 40, max(0, at-60) }
 	r := Summarize(simulated(level), slices.Values(flow(level, fine)))
 	golden(t, "simulate.txt", text(t, r, TextOptions{}))
-	if r.Lag != nil || r.Client.Limited || r.Client.Reasons == nil || r.Client.GCPauseP99S != nil {
-		t.Errorf("a simulation has no client, got %+v", r.Client)
+	if r.Lag == nil || r.Lag.Max != 0 || r.Client.Limited || r.Client.Reasons == nil || r.Client.GCPauseP99S != nil {
+		t.Errorf("a simulation's client is never late and nothing else, got lag %+v, %+v", r.Lag, r.Client)
 	}
 }
 
@@ -145,7 +145,8 @@ func TestBottlenecks(t *testing.T) {
 		{"blocks", []Bottleneck{{onMemory, ofTime, 1, ""}, {forBlocks, ofWaiting, 0.2, ""}, {forSlots, ofWaiting, 0.1, ""}}, "--kv-dtype"},
 		{"slots, and room to batch", []Bottleneck{{onMemory, ofTime, 0.9, ""}, {forSlots, ofWaiting, 0.5, ""}}, "--max-num-seqs"},
 		{"slots, and no room", []Bottleneck{{onCompute, ofTime, 0.9, ""}, {forSlots, ofWaiting, 0.5, ""}}, "bound by compute"},
-		{"budget", []Bottleneck{{onCompute, ofTime, 0.9, ""}, {forBudget, ofWaiting, 0.5, ""}}, "--max-num-batched-tokens"},
+		{"budget", []Bottleneck{{onMemory, ofTime, 0.9, ""}, {forBudget, ofWaiting, 0.5, ""}}, "or a larger --max-num-batched-tokens"},
+		{"budget, bound by compute", []Bottleneck{{onCompute, ofTime, 0.9, ""}, {forBudget, ofWaiting, 0.5, ""}}, "more replicas: steps are bound by compute"},
 		{"idle", []Bottleneck{{onNothing, ofTime, 0.9, ""}, {forSlots, ofWaiting, 0.001, ""}}, "fewer replicas"},
 		{"links", []Bottleneck{{onCollectives, ofTime, 0.5, ""}, {onMemory, ofTime, 0.3, ""}}, "--tp"},
 	} {

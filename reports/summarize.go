@@ -273,7 +273,7 @@ func (c *Collector) countOK(r *record.Record) {
 // neither: a server that fails fast must not look fast.
 func (c *Collector) latencies(r *record.Record) {
 	s := &c.samples
-	if !c.run.ClosedLoop && c.run.Kind != Simulate { // which has no client to be late
+	if !c.run.ClosedLoop {
 		addTime(&s.lag, r.Lag)
 	}
 	if r.Outcome == record.Failed || r.Outcome == record.Dropped {

@@ -201,7 +201,7 @@ func (p *page) defaults(all []record.Default) {
 // engine. The text leaves them to the JSON, which has all.
 var engineOwn = []string{
 	"tensor parallel", "pipeline parallel", "weight dtype", "KV dtype", "prefix caching", "block size", "max_num_seqs", "max_num_batched_tokens",
-	"max_model_len", "memory utilization", "target utilization",
+	"max_model_len", "memory utilization",
 }
 
 // steadyDiffers is the difference from which on the steady part of the window is

@@ -128,7 +128,7 @@ func (p *page) client(r *Report) {
 	if c.CPUFraction != nil {
 		parts = append(parts, "CPU "+percent(*c.CPUFraction))
 	}
-	if r.Lag != nil {
+	if c.LagLimitS != nil && r.Lag != nil { // a simulation's client is never late
 		parts = append(parts, fmt.Sprintf("lag p99 %s (limit %s)", units.Seconds(r.Lag.P99), units.Seconds(*c.LagLimitS)))
 	}
 	if c.GCPauseP99S != nil && *c.GCPauseP99S > 0 {

@@ -87,6 +87,16 @@ func (s *sim) scaledPool() (all []*replica) {
 	return all
 }
 
+// growing reports whether replicas start, or the autoscaler may still add some.
+func (s *sim) growing() bool {
+	for _, p := range s.front.replicas {
+		if !p.life.left && p.state == starting {
+			return true
+		}
+	}
+	return s.config.scaled() && len(s.scaledPool()) < s.config.Cluster.Autoscale.Max
+}
+
 // desired is the rule above, of a metric's sum over the replicas that serve, of all
 // that are there. Those that do not serve yet have no metric: when more are wanted
 // they count as idle, so that what was asked for already is not asked for again;

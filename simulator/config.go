@@ -75,7 +75,10 @@ func (c *Config) Check() error {
 	replicas := 0
 	for _, p := range c.Pools {
 		if err := p.Kind.check(); err != nil {
-			return fmt.Errorf("pool %s: %w", p.Name, err)
+			if p.Name != "" {
+				err = fmt.Errorf("pool %s: %w", p.Name, err)
+			}
+			return err
 		}
 		replicas += p.Replicas
 	}

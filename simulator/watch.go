@@ -13,6 +13,7 @@ type Progress struct {
 	Steps     int64         // of all replicas
 	Measuring bool          // the warm-up is over
 	Ended     bool          // nothing more is sent
+	Growing   bool          // replicas start, or an autoscaler may still add some
 }
 
 // Order is what follows from watching a run.
@@ -36,6 +37,7 @@ func (s *sim) watch() {
 	seen := Progress{
 		Now: s.now, Sent: s.ids, Open: s.open, Steps: s.result.Steps,
 		Measuring: s.now >= s.config.Warmup, Ended: s.ended >= 0,
+		Growing: s.growing(),
 	}
 	up := 0
 	for _, p := range s.front.replicas {

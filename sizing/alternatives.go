@@ -49,6 +49,10 @@ func (c change) apply(r *Request) {
 			r.Count = n
 		case "--gpu-memory-utilization":
 			r.GPUMemoryUtilization, _ = strconv.ParseFloat(c[i+1], 64)
+		case "--kv-cache-memory":
+			if size, err := units.ParseBytes(c[i+1]); err == nil {
+				r.KVCacheMemory = size
+			}
 		case "--max-model-len":
 			r.MaxModelLen = n
 		case "--max-num-seqs":
@@ -218,9 +222,11 @@ func (s *situation) tryMore(g *suggestion) {
 }
 
 // rank is the price, or for want of one first what keeps the accelerator and last
-// what does not.
+// what does not. A pool that was given too small is before all.
 func (a Alternative) rank() float64 {
 	switch {
+	case strings.HasPrefix(a.Change, "--kv-cache-memory"):
+		return -1
 	case a.USDPerHour > 0:
 		return a.USDPerHour
 	case strings.HasPrefix(a.Change, "--accelerator"):

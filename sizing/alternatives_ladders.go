@@ -20,7 +20,7 @@ var larger = []string{"l40s-48gb", "a100-sxm-80gb", "h100-sxm-80gb", "h200-sxm-1
 // pair does either, all room that there is with a smaller cache or a shorter length.
 func (s *situation) tryHere(g *suggestion, m Memory, l layout) {
 	batches, memory, cache := s.smallerBatches(m), s.moreMemory(m), s.smallerCache()
-	ladders := [][]change{s.shorter(m, l), batches, memory, cache, s.narrower()}
+	ladders := [][]change{s.largerPool(m), s.shorter(m, l), batches, memory, cache, s.narrower()}
 	for _, ladder := range ladders {
 		g.first(ladder)
 	}
@@ -106,6 +106,18 @@ func (s *situation) moreMemory(m Memory) []change {
 		return nil
 	}
 	return []change{{"--gpu-memory-utilization", strconv.FormatFloat(fullestMemory, 'f', -1, 64)}}
+}
+
+// largerPool is more than the pool that was given, as far as the weights leave room.
+func (s *situation) largerPool(m Memory) (ladder []change) {
+	if s.kvGiven <= 0 {
+		return nil
+	}
+	room := int64(fullestMemory*float64(m.TotalBytes)) - m.WeightsBytes
+	for size := 2 * s.kvGiven; size <= room; size *= 2 {
+		ladder = append(ladder, change{"--kv-cache-memory", sizeText(size)})
+	}
+	return ladder
 }
 
 // smallerCache is an fp8 cache where the accelerator computes in it.

@@ -16,7 +16,7 @@ func TestAlternatives(t *testing.T) {
 		want   []string
 	}{
 		{"too long", func(r *Request) { r.KVCacheMemory, r.MaxModelLen = 1<<30, 16_384 },
-			[]string{"--max-model-len 8192", "--kv-dtype fp8", "--tp 2"}},
+			[]string{"--kv-cache-memory 2GiB", "--max-model-len 8192", "--kv-dtype fp8", "--tp 2"}},
 		{"too large", func(r *Request) { r.Scenario.Model = "llama-3.1-405b" },
 			[]string{"--weight-dtype fp8 --tp 8", "--accelerator b200-180gb --tp 8", "--tp 8 --pp 2"}},
 		{"the sampler's buffers take the cache", func(r *Request) {

@@ -155,7 +155,6 @@ func (f *benchFlags) resolve(cmd *cobra.Command, s *iostreams.IO) (*bench, error
 		func() error { return f.client.check(cmd) },
 		func() error { return f.phases.check(cmd) },
 		func() error { return f.curve.check(cmd, &f.duration, "requests", "shard", "start-at", "experiment") },
-		func() error { return f.curve.checkOutput(f.output.format) },
 		func() error { return f.curve.firstLoad(&sc) },
 		func() error { return f.telemetry.check(cmd) },
 		func() error { return f.prompts.check(cmd) },

@@ -212,14 +212,6 @@ func (f *curveFlags) options(a profiles.Arrival, duration time.Duration, seed ui
 // of fewer, a share says little.
 const minRequests = 10
 
-// checkOutput refuses the forms of tables where there is none.
-func (f *curveFlags) checkOutput(format string) error {
-	if !f.wanted() && (format == "csv" || format == "markdown") {
-		return fmt.Errorf("-o %s is for the tables of --sweep and --find-goodput; a run has table, json and yaml", format)
-	}
-	return nil
-}
-
 // checkAsserts refuses conditions that no curve can answer: only a search knows
 // the largest goodput.
 func (f *curveFlags) checkAsserts(asserts []string) error {

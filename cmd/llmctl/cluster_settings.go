@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/llmctl/llmctl/profiles"
 )
@@ -38,8 +39,12 @@ var clusterSettings = []setting{
 	{flag: "autoscale", help: "change the number of replicas with queue_depth, kv_usage or utilization, e.g. queue_depth:target=4,min=1,max=8, or off",
 		names: func() []string { return profiles.AutoscaleMetrics },
 		apply: func(sc *profiles.Scenario, v string) error { return sc.Cluster.Autoscale.Set(v) }},
-	{flag: "failure", help: "what goes wrong, e.g. crash:replica=0,at=60s,for=30s, slow:replica=1,factor=3 or outage:target=fallback,at=2m; repeatable", repeatable: true,
+	{flag: "failure", help: "what goes wrong, e.g. crash:replica=0,at=60s,for=30s, slow:replica=1,factor=3 or outage:target=fallback,at=2m, or off; repeatable", repeatable: true,
 		apply: func(sc *profiles.Scenario, v string) error {
+			if strings.TrimSpace(v) == "off" {
+				sc.Cluster.Failures = nil // of the file, and of what was said before
+				return nil
+			}
 			failure, err := profiles.ParseFailure(v)
 			sc.Cluster.Failures = append(sc.Cluster.Failures, failure)
 			return err

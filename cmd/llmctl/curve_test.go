@@ -142,7 +142,6 @@ func TestCurveContradictions(t *testing.T) {
 		{"--find-goodput --assert=p99(ttft)<1s", "only the limit"},
 		{"--sweep=rate=1,2 --resume", "--resume goes on with what --save DIR holds"},
 		{"--search-max=3", "it is for --find-goodput"},
-		{"-o csv", "for the tables of --sweep and --find-goodput"},
 	} {
 		args := append([]string{"bench", "--endpoint", "http://127.0.0.1:9", "--ui", "none"}, strings.Fields(tt.flags)...)
 		if code, _, stderr := llmctl(t, nil, args...); code != exitUsage || !strings.Contains(stderr, tt.want) || strings.Count(stderr, "\n") > 2 {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/llmctl/llmctl/internal/iostreams"
+	"github.com/llmctl/llmctl/reports"
 )
 
 // outputFlag is -o: the form in which a result goes to standard output.
@@ -52,6 +54,29 @@ func (o *outputFlag) table() bool { return o.format == "table" }
 
 // forms are how a result is written for people and spreadsheets.
 type forms struct{ table, csv, markdown func() error }
+
+// writeRun writes the report of one run.
+func (o *outputFlag) writeRun(s *iostreams.IO, r *reports.Report) error {
+	return o.writeForms(s, r, forms{
+		table:    func() error { return reports.WriteText(s.Out, r, textOptions(s)) },
+		csv:      func() error { return reports.RunTable(r).WriteCSV(s.Out) },
+		markdown: func() error { return reports.WriteRunMarkdown(s.Out, r) },
+	})
+}
+
+// writeRepeats writes what runs of the same load have in common; text does so for
+// people.
+func (o *outputFlag) writeRepeats(s *iostreams.IO, all *reports.Repeats, text func(io.Writer, *reports.Repeats, reports.TextOptions) error) error {
+	return o.writeForms(s, all, forms{
+		table:    func() error { return text(s.Out, all, textOptions(s)) },
+		csv:      func() error { return reports.RepeatsTable(all).WriteCSV(s.Out) },
+		markdown: func() error { return reports.WriteRepeatsMarkdown(s.Out, all) },
+	})
+}
+
+func textOptions(s *iostreams.IO) reports.TextOptions {
+	return reports.TextOptions{Color: s.Color, Width: min(s.Width, 100)}
+}
 
 // writeForms is write for commands that have all forms.
 func (o *outputFlag) writeForms(s *iostreams.IO, document any, f forms) error {

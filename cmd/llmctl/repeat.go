@@ -40,12 +40,10 @@ func (b *bench) repeats(ctx context.Context, stop *stopper, t target, keepers []
 // show writes the report of one run, or those of several and what they have in
 // common.
 func (b *bench) show(measured []*reports.Report) error {
-	options := reports.TextOptions{Color: b.io.Color, Width: min(b.io.Width, 100)}
 	if b.flags.phases.repeat == 1 {
-		return b.flags.output.write(b.io, measured[0], func() error { return reports.WriteText(b.io.Out, measured[0], options) })
+		return b.flags.output.writeRun(b.io, measured[0])
 	}
-	all := reports.NewRepeats(measured)
-	return b.flags.output.write(b.io, all, func() error { return reports.WriteRepeats(b.io.Out, all, options) })
+	return b.flags.output.writeRepeats(b.io, reports.NewRepeats(measured), reports.WriteRepeats)
 }
 
 // severity orders exit codes by what a script must know first.

@@ -30,19 +30,14 @@ of --repeat what its runs have in common; name one of its folders for a single r
 					return err
 				}
 			}
-			switch output.format {
-			case "vegeta":
+			if output.format == "vegeta" {
 				return writeVegeta(s, args)
-			case "csv", "markdown":
-				return usagef("-o %s is for the tables of --sweep and --find-goodput; a run has table, json, yaml and vegeta", output.format)
 			}
 			report, err := readRun(s, args)
 			if err != nil {
 				return err
 			}
-			err = output.write(s, report, func() error {
-				return reports.WriteText(s.Out, report, reports.TextOptions{Color: s.Color, Width: min(s.Width, 100)})
-			})
+			err = output.writeRun(s, report)
 			if v := report.Verdict(); err == nil && v.Reason == reports.Damaged {
 				err = judge(v, nil) // what else a run came to was told when it ended
 			}

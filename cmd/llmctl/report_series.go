@@ -73,9 +73,8 @@ func writeCurve(s *iostreams.IO, output *outputFlag, c *reports.Curve) error {
 
 // reportRepeats shows what the runs of --repeat have in common.
 func reportRepeats(s *iostreams.IO, output *outputFlag, paths []string) error {
-	switch output.format {
-	case "vegeta", "csv", "markdown":
-		return usagef("-o %s is not for repeats; name the folder of one of them, such as %s", output.format, paths[0])
+	if output.format == "vegeta" {
+		return usagef("-o vegeta is not for repeats; name the folder of one of them, such as %s", paths[0])
 	}
 	var runs []*reports.Report
 	for _, path := range paths {
@@ -85,8 +84,5 @@ func reportRepeats(s *iostreams.IO, output *outputFlag, paths []string) error {
 		}
 		runs = append(runs, report)
 	}
-	all := reports.NewRepeats(runs)
-	return output.write(s, all, func() error {
-		return reports.WriteRepeats(s.Out, all, reports.TextOptions{Color: s.Color, Width: min(s.Width, 100)})
-	})
+	return output.writeRepeats(s, reports.NewRepeats(runs), reports.WriteRepeats)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/llmctl/llmctl/internal/buildinfo"
 	"github.com/llmctl/llmctl/internal/iostreams"
 	"github.com/llmctl/llmctl/profiles"
+	"github.com/llmctl/llmctl/reports"
 	"github.com/llmctl/llmctl/reports/record"
 	"github.com/llmctl/llmctl/simulator/study"
 	"github.com/llmctl/llmctl/sizing"
@@ -44,7 +45,7 @@ sending and reports what was simulated; twice cuts what is in flight, too.`,
 			if err != nil {
 				return usage(err)
 			}
-			return sim.run(cmd.Context())
+			return sim.tellInfeasible(sim.run(cmd.Context()))
 		},
 	}
 	f.add(cmd)
@@ -100,11 +101,11 @@ func (f *simulateFlags) add(cmd *cobra.Command) {
 	countVar(flags, &f.request.Count, "count", "accelerators at hand, which make as many replicas as fit")
 	flags.DurationVar(&f.length.Duration, "duration", 0, "virtual time that is measured (default: as long as 5000 requests take to come, at least 2m)")
 	countVar(flags, &f.length.Requests, "requests", "measure this many requests in place of a duration (default in a closed loop: 5000, or 20 for each in flight)")
-	flags.DurationVar(&f.length.Warmup, "warmup", 0, "virtual time before it in which requests do not count (default: a twentieth of the duration, at least 30s and twice the ramp of clients; none for a trace, a ramp, steps, or more than is served)")
+	flags.DurationVar(&f.length.Warmup, "warmup", 0, "virtual time before it in which requests do not count (default: a twentieth of the duration, at least 30s and at most 10m, and twice the ramp of clients; none for a trace, a ramp, steps, or more than is served)")
 	flags.DurationVar(&f.length.Drain, "drain", 10*time.Minute, "virtual time that requests in flight have to end after sending has")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of all that is left to chance")
 	flags.IntVar(&f.repeat, "repeat", 1, "simulate this many times, with seeds from --seed on, and tell the 95% interval of each number")
-	flags.BoolVar(&f.noAbort, "no-abort", false, "simulate a load to its end that is certain to be more than twice of what the cluster serves")
+	flags.BoolVar(&f.noAbort, "no-abort", false, "simulate a load to its end that is more than twice of what the cluster serves, or has more requests in flight than fit")
 	flags.DurationVar(&f.maxTime, "max-time", 0, "end after this much time of this machine, and report what was simulated (default: never)")
 	flags.StringVar(&f.optimize, "optimize", "", "rate finds the largest rate that the cluster serves within the objective, cost the cheapest cluster that serves the rate so")
 	flags.StringVar(&f.save, "save", "", "folder to keep the run in; must not hold one yet")
@@ -161,6 +162,9 @@ func (f *simulateFlags) resolve(cmd *cobra.Command, s *iostreams.IO) (*simulatio
 			return nil, err
 		}
 	}
+	if !cmd.Flags().Changed("seed") {
+		sim.assume("seed", fmt.Sprint(f.seed), "--seed")
+	}
 	if !cmd.Flags().Changed("repeat") {
 		sim.chooseRepeats()
 	}
@@ -178,7 +182,13 @@ func (sim *simulation) chooseRepeats() {
 	default:
 		return
 	}
-	sim.request.Run.Defaults = append(sim.request.Run.Defaults, record.Default{Name: "repeat", Value: fmt.Sprint(f.repeat), Flag: "--repeat"})
+	sim.assume("repeat", fmt.Sprint(f.repeat), "--repeat")
+}
+
+// assume notes what nobody said and yet shapes the answer.
+func (sim *simulation) assume(name, value, flag string) {
+	all := &sim.request.Run.Defaults
+	*all = append(slices.Clip(*all), record.Default{Name: name, Value: value, Flag: flag})
 }
 
 // checkGiven refuses flags that are empty, missing or contradict each other.
@@ -293,7 +303,11 @@ func (sim *simulation) study(r study.Request) (*study.Study, error) {
 	var can *study.CannotServe
 	switch {
 	case errors.As(err, &can):
-		return nil, &failure{code: exitNotHeld, err: fmt.Errorf("no feasible plan: %w", err), hint: sim.nearest(r)}
+		told, hint := &cannotServe{can, nearest(r)}, ""
+		if told.nearest != "" {
+			hint = "the nearest that does is with " + told.nearest
+		}
+		return nil, &failure{code: exitNotHeld, err: fmt.Errorf("no feasible plan: %w", told), hint: hint}
 	case err != nil:
 		return nil, usage(err)
 	}
@@ -301,10 +315,25 @@ func (sim *simulation) study(r study.Request) (*study.Study, error) {
 }
 
 // nearest is the smallest change that size knows of with which a scenario runs.
-func (sim *simulation) nearest(r study.Request) string {
+func nearest(r study.Request) string {
 	plan, err := sizing.Compute(r.Sizing)
 	if err != nil || len(plan.Alternatives) == 0 {
 		return ""
 	}
-	return "the nearest that does is with " + plan.Alternatives[0].Change
+	return plan.Alternatives[0].Change
+}
+
+// cannotServe is the error of a scenario that can not run, and what would.
+type cannotServe struct {
+	*study.CannotServe
+	nearest string
+}
+
+// tellInfeasible writes a document of what can not run where one was asked for.
+func (sim *simulation) tellInfeasible(err error) error {
+	var can *cannotServe
+	if format := sim.flags.output.format; !errors.As(err, &can) || format != "json" && format != "yaml" {
+		return err
+	}
+	return errors.Join(err, sim.flags.output.write(sim.io, reports.NewInfeasible(can.Reasons, can.nearest), nil))
 }

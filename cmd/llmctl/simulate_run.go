@@ -171,12 +171,10 @@ func (sim *simulation) runOne(ctx context.Context, c *course) error {
 
 // show writes the report of one simulation, or what several have in common.
 func (sim *simulation) show(measured []*reports.Report) error {
-	options := reports.TextOptions{Color: sim.io.Color, Width: min(sim.io.Width, 100)}
 	if len(measured) == 1 {
-		return sim.flags.output.write(sim.io, measured[0], func() error { return reports.WriteText(sim.io.Out, measured[0], options) })
+		return sim.flags.output.writeRun(sim.io, measured[0])
 	}
-	all := reports.NewRepeats(measured)
-	return sim.flags.output.write(sim.io, all, func() error { return reports.WriteSpread(sim.io.Out, all, options) })
+	return sim.flags.output.writeRepeats(sim.io, reports.NewRepeats(measured), reports.WriteSpread)
 }
 
 // say tells something on standard error, unless nothing is to be said.
@@ -255,7 +253,7 @@ func (f *simulateFlags) checkSeveral(cmd *cobra.Command, sc *profiles.Scenario) 
 		return errors.New("--trace-out is for a single simulation, and several were asked for; give one of them")
 	}
 	if several == 0 {
-		return f.curve.checkOutput(f.output.format)
+		return nil
 	}
 	if f.optimize == "cost" && sc.Workload.Arrival.ClosedLoop() {
 		return errors.New("--optimize cost looks for the cheapest cluster at a rate; give one with --rps")

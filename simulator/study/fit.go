@@ -53,6 +53,23 @@ func (s *Study) checkRequests() error {
 	return nil
 }
 
+// checkChunks refuses steps without chunks that do not take the longest prompt
+// whole.
+func (s *Study) checkChunks() error {
+	for _, p := range s.pools {
+		k := p.Kind.Sched
+		if k.DisableChunkedPrefill && p.Kind.Serving.Batching != "static" && k.MaxNumBatchedTokens < k.MaxModelLen {
+			of := ""
+			if p.Name != "" {
+				of = "pool " + p.Name + ": "
+			}
+			return fmt.Errorf("%s--max-num-batched-tokens %d is less than --max-model-len %d, and with --chunked-prefill off long prompts could never run: raise the one, lower the other, or leave chunks on",
+				of, k.MaxNumBatchedTokens, k.MaxModelLen)
+		}
+	}
+	return nil
+}
+
 // refused says why most requests of a workload can not run; nil when they can.
 func refused(w profiles.Workload, o workload.Options, window int) ([]string, error) {
 	sessions := max(longSessions, min(sampledSessions, int(sampledRequests/w.Session.MeanTurns())))

@@ -26,9 +26,10 @@ const (
 	enoughRequests = 5000
 	leastDuration  = 2 * time.Minute
 	leastWarmup    = 30 * time.Second
-	warmupShare    = 20 // of the duration: a twentieth
-	roundsOfLoop   = 20 // requests per slot of a closed loop
-	roundsOfRamp   = 2  // times the ramp of a closed loop: until all have come in, and have had a request
+	mostWarmup     = 10 * time.Minute // but for a ramp of clients
+	warmupShare    = 20               // of the duration: a twentieth
+	roundsOfLoop   = 20               // requests per slot of a closed loop
+	roundsOfRamp   = 2                // times the ramp of a closed loop: until all have come in, and have had a request
 )
 
 // Words is the length for people.
@@ -58,7 +59,7 @@ func (l Length) complete(s *Study) (Length, error) {
 		}
 	}
 	if l.Warmup < 0 {
-		l.Warmup = max(leastWarmup, l.Duration/warmupShare, roundsOfRamp*min(a.RampUp, cost.Never)).Round(time.Second)
+		l.Warmup = max(leastWarmup, min(l.Duration/warmupShare, mostWarmup), roundsOfRamp*min(a.RampUp, cost.Never)).Round(time.Second)
 		if shaped || s.overrun() {
 			l.Warmup = 0 // it would take the beginning of the shape away, or wait for a steady state that never comes
 		}

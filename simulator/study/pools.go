@@ -27,6 +27,9 @@ func (s *Study) resolve() error {
 		}
 	}
 	s.resolveLink()
+	if err := s.checkChunks(); err != nil {
+		return err
+	}
 	return s.checkRequests()
 }
 
@@ -68,6 +71,7 @@ func (s *Study) replicas(served *sizing.Served) (int, error) {
 	if !plan.Feasible {
 		return 0, &CannotServe{plan.Reasons}
 	}
+	s.planned = true
 	return plan.Fleet.Replicas, nil
 }
 

@@ -38,6 +38,7 @@ type Study struct {
 	assumed  []sizing.Assumption // of the load and the cluster
 	chosen   []sizing.Assumption // of the length
 	warnings []record.Warning
+	planned  bool // the replicas are as many as size has for the load
 	rampSaid bool // over which clients of a closed loop come in
 }
 
@@ -57,6 +58,9 @@ func New(r Request) (*Study, error) {
 	}
 	if c := r.Sizing.Scenario.Cluster; c.Replicas == 0 && len(c.Pools) == 0 && r.Sizing.Count == 0 {
 		s.assume("replicas", fmt.Sprint(s.Replicas()), "--replicas")
+	}
+	if c := r.Sizing.Scenario.Cluster; c.Router.Policy == "" && (s.Replicas() > 1 || c.Autoscale.Max > 1) {
+		s.assume("router", "least_loaded", "--router")
 	}
 	s.relax()
 	var err error
@@ -88,9 +92,16 @@ func (s *Study) Defaults() []record.Default {
 	}
 	for _, served := range s.served[:min(1, len(s.served))] {
 		for _, a := range served.Assumptions {
-			if a.Name != "load" { // the plan's, not the simulation's
-				add(a)
+			switch a.Name {
+			case "load": // the plan's, not the simulation's
+				continue
+			case "target utilization":
+				if !s.planned {
+					continue
+				}
+				a.Flag = "--replicas, or llmctl size --target-utilization" // the plan's, which simulate asks for a number
 			}
+			add(a)
 		}
 	}
 	return all
