@@ -144,6 +144,9 @@ func (p *page) asked(r *Report) {
 	}
 	p.defaults(r.Defaults)
 	window := fmt.Sprintf("%s from %s to %s", units.Seconds(rounded(r.Window.EndS-r.Window.StartS)), units.Seconds(r.Window.StartS), units.Seconds(r.Window.EndS))
+	if r.Window.EndS <= r.Window.StartS {
+		window = "nothing was measured: the run ended before its warm-up did"
+	}
 	p.field("window", window)
 }
 

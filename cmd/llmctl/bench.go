@@ -111,7 +111,7 @@ func (f *benchFlags) addRun(cmd *cobra.Command) {
 	flags.DurationVar(&f.idle, "timeout-idle", time.Minute, "longest gap between tokens")
 	flags.DurationVar(&f.total, "timeout", 10*time.Minute, "longest request")
 	flags.IntVar(&f.maxInFlight, "max-in-flight", loadgen.DefaultMaxInFlight, "requests in flight beyond which an open loop drops")
-	flags.Uint64Var(&f.seed, "seed", 1, "seed of arrivals and lengths")
+	seedVar(flags, &f.seed, 1, "seed of arrivals and lengths")
 	flags.BoolVar(&f.ignoreEOS, "ignore-eos", true, "ask for exactly the output length of the workload (vLLM, SGLang)")
 }
 

@@ -108,7 +108,7 @@ func (f *mockFlags) add(cmd *cobra.Command) {
 	flags.StringSliceVar(&f.server.Models, "models", nil, "models to list, and the only ones to answer (default: mock listed, any answered)")
 	flags.StringVar(&f.server.APIKey, "api-key", "", "bearer key that clients must send; better set as LLMCTL_API_KEY")
 	flags.StringVar(&f.server.MetricsStyle, "metrics-style", "vllm", "names on /metrics: "+strings.Join(mock.MetricsStyles, ", "))
-	flags.Uint64Var(&f.server.Seed, "seed", 1, "seed of jitter and of which requests are at fault")
+	seedVar(flags, &f.server.Seed, 1, "seed of jitter and of which requests are at fault")
 	flags.BoolVar(&f.realTime, "realtime", false, "run as soon as a write is due although all cores are busy (Linux; takes root or CAP_SYS_NICE)")
 	flags.BoolVar(&f.check, "check", false, "measure this server's own accuracy through raw sockets, and end")
 	flags.IntVar(&f.streams, "check-streams", 100, "streams at once in the check")

@@ -40,7 +40,7 @@ func (f *engineFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.model, "model", builtinModel, "model to serve; builtin is a synthetic Llama, others need a modeled device")
 	flags.StringVar(&f.served, "served-model-name", "", "name on the wire (default: the model's own)")
-	flags.Uint64Var(&f.seed, "seed", 0, "seed of the weights and of requests without one")
+	seedVar(flags, &f.seed, 0, "seed of the weights and of requests without one")
 	countVar(flags, &f.sched.LongPrefillTokenThreshold, "long-prefill-token-threshold", "largest piece of a prompt in one step")
 	flags.BoolVar(&f.chunkedPrefill, "enable-chunked-prefill", true, "split long prompts over several steps")
 	flags.IntVar(&f.maxQueue, "max-queue", 1024, "requests waiting before new ones are refused; 0: no limit")

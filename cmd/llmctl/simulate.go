@@ -103,7 +103,7 @@ func (f *simulateFlags) add(cmd *cobra.Command) {
 	countVar(flags, &f.length.Requests, "requests", "measure this many requests in place of a duration (default in a closed loop: 5000, or 20 for each in flight)")
 	flags.DurationVar(&f.length.Warmup, "warmup", 0, "virtual time before it in which requests do not count (default: a twentieth of the duration, at least 30s and at most 10m, and twice the ramp of clients; none for a trace, a ramp, steps, or more than is served)")
 	flags.DurationVar(&f.length.Drain, "drain", 10*time.Minute, "virtual time that requests in flight have to end after sending has")
-	flags.Uint64Var(&f.seed, "seed", 1, "seed of all that is left to chance")
+	seedVar(flags, &f.seed, 1, "seed of all that is left to chance")
 	flags.IntVar(&f.repeat, "repeat", 1, "simulate this many times, with seeds from --seed on, and tell the 95% interval of each number")
 	flags.BoolVar(&f.noAbort, "no-abort", false, "simulate a load to its end that is more than twice of what the cluster serves, or has more requests in flight than fit")
 	flags.DurationVar(&f.maxTime, "max-time", 0, "end after this much time of this machine, and report what was simulated (default: never)")

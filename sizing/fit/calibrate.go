@@ -190,7 +190,7 @@ func calibrate(ctx context.Context, k kind, points []Point, progress func(done, 
 	for _, point := range unique {
 		c.Entry.Rows = append(c.Entry.Rows, point.ID)
 	}
-	c.Entry.Source = fmt.Sprintf("calibrated with %d measured points, from built-in constants", len(points))
+	c.Entry.Source = fmt.Sprintf("calibrated with %s, from built-in constants", measured(len(points)))
 	return c, nil
 }
 

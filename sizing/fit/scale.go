@@ -41,7 +41,7 @@ func scaled(k kind, points []Point) Calibration {
 	}
 	out.Before = errorNormal(each(points, of, errorAll(unique, prior)), prior.Error)
 	out.Entry = cost.Entry{Engine: k.engine, Family: k.family, MoE: k.moe, Constants: rounded(fitted), Error: prior.Error}
-	out.Entry.Source = fmt.Sprintf("built-in constants, %.3g times as slow by %d measured points", speed, len(points))
+	out.Entry.Source = fmt.Sprintf("built-in constants, %.3g times as slow by %s", speed, measured(len(points)))
 	for _, p := range unique {
 		out.Entry.Rows = append(out.Entry.Rows, p.ID)
 	}
@@ -100,4 +100,12 @@ func prompts(c cost.Constants, of float64) cost.Constants {
 // apart.
 func alike(points []Point) bool {
 	return len(points) < fewestPoints || len(loadsOf(points)) < fewestLoads
+}
+
+// measured is a number of points in words.
+func measured(points int) string {
+	if points == 1 {
+		return "1 measured point"
+	}
+	return fmt.Sprintf("%d measured points", points)
 }
