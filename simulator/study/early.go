@@ -43,9 +43,9 @@ const (
 	waitingGrowth = 1.7              // over a doubling of time
 	stillToCome   = 2                // times the time so far
 
-	// mostOpen ends a run whatever is to come: so many requests that wait take
-	// a gigabyte, and whoever is last among them waits for hours.
-	mostOpen = 500_000
+	// mostInFlight ends a run, whatever is to come: so many requests that wait take
+	// gigabytes, and whoever is last among them waits for hours.
+	mostInFlight = 500_000
 )
 
 // mostHeld is how many requests may be in flight, whoever wants to see all of it:
@@ -87,7 +87,7 @@ func (e *earlyEnd) hopeless(p simulator.Progress) bool {
 	if !e.study.request.EndSaturated || e.done {
 		return false
 	}
-	full := p.Open >= mostOpen+e.study.clients()
+	full := p.Open >= mostInFlight+e.study.clients()
 	if n := len(e.marks); n == 0 || full || p.Now-e.marks[n-1].at >= time.Second {
 		e.marks = append(e.marks, mark{p.Now, p.Sent, e.ended, p.Open - p.Running, p.Growing})
 	}
