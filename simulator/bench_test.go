@@ -21,19 +21,8 @@ func BenchmarkRun(b *testing.B) {
 		Arrival: profiles.Arrival{Process: profiles.Poisson, RatePerS: 20},
 		Input:   profiles.Distribution{Kind: profiles.Fixed, Mean: 512}, Output: profiles.Distribution{Kind: profiles.Fixed, Mean: 512},
 	}
-	served, err := sizing.Serve(sizing.Request{Scenario: sc})
-	if err != nil {
-		b.Fatal(err)
-	}
-	in := served.Inputs
-	c := simulator.Config{
-		Pools: []simulator.Pool{{Replicas: 1, Kind: simulator.Kind{
-			Facts: served.Facts, Device: served.Device, Constants: served.Constants,
-			Sched:  sched.Config{MaxNumSeqs: in.MaxNumSeqs, MaxNumBatchedTokens: in.MaxNumBatchedTokens, MaxModelLen: in.MaxModelLen, ReserveFullPrompt: true},
-			Blocks: served.Blocks, BlockSize: in.BlockSize,
-		}}},
-		Requests: 10_000, Drain: time.Hour,
-	}
+	c := oneReplica(b, sc)
+	c.Requests = 10_000
 	steps, requests := int64(0), 0
 	b.ReportAllocs()
 	for b.Loop() {
@@ -50,4 +39,21 @@ func BenchmarkRun(b *testing.B) {
 	}
 	b.ReportMetric(float64(requests)/b.Elapsed().Seconds(), "requests/s")
 	b.ReportMetric(float64(steps)/b.Elapsed().Seconds(), "steps/s")
+}
+
+// oneReplica is a cluster of one replica of a scenario's kind.
+func oneReplica(b *testing.B, sc profiles.Scenario) simulator.Config {
+	served, err := sizing.Serve(sizing.Request{Scenario: sc})
+	if err != nil {
+		b.Fatal(err)
+	}
+	in := served.Inputs
+	return simulator.Config{
+		Pools: []simulator.Pool{{Replicas: 1, Kind: simulator.Kind{
+			Facts: served.Facts, Device: served.Device, Constants: served.Constants,
+			Sched:  sched.Config{MaxNumSeqs: in.MaxNumSeqs, MaxNumBatchedTokens: in.MaxNumBatchedTokens, MaxModelLen: in.MaxModelLen, ReserveFullPrompt: true},
+			Blocks: served.Blocks, BlockSize: in.BlockSize,
+		}}},
+		Drain: time.Hour,
+	}
 }

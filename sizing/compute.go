@@ -13,18 +13,10 @@ import (
 // its value; a request that is well formed but can not be met gives a plan that
 // is not feasible, with reasons.
 func Compute(r Request) (*Plan, error) {
-	if r.samples == nil {
-		r.samples = &samples{}
-	}
-	s, err := resolve(r)
+	s, l, err := settle(r)
 	if err != nil {
 		return nil, err
 	}
-	l, err := s.newLayout()
-	if err != nil {
-		return nil, err
-	}
-	s.raiseBlock(l)
 	s.warnOfPrefixCaching()
 	s.warnBlocks()
 	memory, m := s.fit(l)
@@ -57,6 +49,23 @@ func Compute(r Request) (*Plan, error) {
 	p.Warnings = append(p.Warnings, s.warnings...)
 	p.Memory.state()
 	return p, nil
+}
+
+// settle resolves a request and lays out its cache.
+func settle(r Request) (*situation, layout, error) {
+	if r.samples == nil {
+		r.samples = &samples{}
+	}
+	s, err := resolve(r)
+	if err != nil {
+		return nil, layout{}, err
+	}
+	l, err := s.newLayout()
+	if err != nil {
+		return nil, layout{}, err
+	}
+	s.raiseBlock(l)
+	return s, l, nil
 }
 
 // state words a pool that there is not as what is missing, so that no number of a

@@ -39,18 +39,10 @@ type Served struct {
 // Serve resolves a request as Compute does, without planning for an objective. An
 // error is bad input.
 func Serve(r Request) (*Served, error) {
-	if r.samples == nil {
-		r.samples = &samples{}
-	}
-	s, err := resolve(r)
+	s, l, err := settle(r)
 	if err != nil {
 		return nil, err
 	}
-	l, err := s.newLayout()
-	if err != nil {
-		return nil, err
-	}
-	s.raiseBlock(l)
 	memory, m := s.fit(l)
 	out := &Served{Inputs: s.inputs, Memory: memory, Device: s.device, Reasons: s.memoryReasons(memory, l, m)}
 	if len(out.Reasons) > 0 {

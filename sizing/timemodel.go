@@ -22,15 +22,10 @@ type TimeModel struct {
 // NewTimeModel resolves a request as Compute does, without planning for an
 // objective. An error is bad input, or says that the model does not fit.
 func NewTimeModel(r Request) (TimeModel, error) {
-	s, err := resolve(r)
+	s, l, err := settle(r)
 	if err != nil {
 		return TimeModel{}, err
 	}
-	l, err := s.newLayout()
-	if err != nil {
-		return TimeModel{}, err
-	}
-	s.raiseBlock(l)
 	memory, m := s.fit(l)
 	if memory.KVCacheBlocks <= 0 || memory.MixSequences < 1 {
 		return TimeModel{}, fmt.Errorf("%s does not fit %s: not one request of %.0f tokens finds room", s.model.Name, s.device.Name, m.input+m.output)

@@ -62,9 +62,6 @@ var experiments = slices.Concat(engineExperiments, frontExperiments, limitExperi
 
 // TestExperiments: every file of examples/experiments shows what it says.
 func TestExperiments(t *testing.T) {
-	if testing.Short() {
-		t.Skip("simulates for some seconds")
-	}
 	for _, e := range experiments {
 		t.Run(e.file+e.suffix(), func(t *testing.T) {
 			t.Parallel()
