@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/llmctl/llmctl/internal/openai"
 )
 
@@ -26,7 +27,7 @@ func (g *Gateway) guarded(next http.Handler) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		token, err := bearer(r.Header)
-		d := digestOf(token)
+		d := config.DigestOf(token)
 		if err != nil || subtle.ConstantTimeCompare(d[:], g.adminToken[:]) != 1 {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			openai.WriteError(w, http.StatusUnauthorized, openai.NewError("authentication_error", "missing or unknown admin token", "", "invalid_api_key"))

@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/llmctl/llmctl/gateway/config"
 )
 
 // BenchmarkOverhead sends one streamed request of 20 events at a time: straight
@@ -26,11 +28,11 @@ func BenchmarkOverhead(b *testing.B) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		sse(w, answer)
 	}
-	tenants := func(c *Config, _ *Options) {
-		c.Tenants[0].Limits = Limits{RPM: maxCount, InputTPM: maxCount, OutputTPM: maxCount, Concurrent: 1000}
+	tenants := func(c *config.Config, _ *Options) {
+		c.Tenants[0].Limits = config.Limits{RPM: 1 << 40, InputTPM: 1 << 40, OutputTPM: 1 << 40, Concurrent: 1000}
 		for i := range 500 {
-			name := "tenant-" + strings.Repeat("x", i%7) + HashKey(string(rune(i)))[7:20]
-			c.Tenants = append(c.Tenants, Tenant{Name: name, Keys: []Key{{Hash: HashKey(name)}}})
+			name := "tenant-" + strings.Repeat("x", i%7) + config.HashKey(string(rune(i)))[7:20]
+			c.Tenants = append(c.Tenants, Tenant{Name: name, Keys: []config.Key{{Hash: config.HashKey(name)}}})
 		}
 	}
 	s := serve(b, upstream, tenants)

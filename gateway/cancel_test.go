@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/tidwall/gjson"
 )
 
@@ -42,7 +43,7 @@ func TestCancellationReachesTheUpstream(t *testing.T) {
 				close(arrived)
 				<-r.Context().Done()
 				gone <- time.Now()
-			}, configure(func(c *Config) { c.Tenants[0].Limits.Concurrent = 1 }))
+			}, configure(func(c *config.Config) { c.Tenants[0].Limits.Concurrent = 1 }))
 			ctx, leave := context.WithCancel(t.Context())
 			finished := make(chan struct{})
 			go func() {
@@ -86,7 +87,7 @@ func TestSlotIsFreeWhenTheAnswerIsComplete(t *testing.T) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		sse(w, helloEvent, finishEvent, doneEvent)
 		<-r.Context().Done()
-	}, configure(func(c *Config) { c.Tenants[0].Limits.Concurrent = 1 }))
+	}, configure(func(c *config.Config) { c.Tenants[0].Limits.Concurrent = 1 }))
 	ended := make(chan error)
 	for i := range 3 {
 		response, err := s.client.Do(s.request(t.Context(), streamBody))
@@ -116,7 +117,7 @@ func TestSlotIsFreeWhenTheAnswerIsComplete(t *testing.T) {
 // client that gave up.
 func TestClientThatLeavesDuringTheDialPaysNothing(t *testing.T) {
 	dialing := make(chan struct{})
-	s := front(t, "http://127.0.0.1:1", func(_ *Config, o *Options) {
+	s := front(t, "http://127.0.0.1:1", func(_ *config.Config, o *Options) {
 		o.Client = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			close(dialing)
 			<-ctx.Done()
@@ -163,9 +164,9 @@ func TestRandomCancellationsLeakNothing(t *testing.T) {
 				sse(w, helloEvent)
 			}
 		}
-	}, configure(func(c *Config) {
-		c.Tenants[0].Limits = Limits{Concurrent: parallel, OutputTPM: maxCount, InputTPM: maxCount, RPM: maxCount}
-		c.Models[0].Timeouts.FirstToken = Duration(50 * time.Millisecond)
+	}, configure(func(c *config.Config) {
+		c.Tenants[0].Limits = config.Limits{Concurrent: parallel, OutputTPM: maxCount, InputTPM: maxCount, RPM: maxCount}
+		c.Models[0].Timeouts.FirstToken = config.Duration(50 * time.Millisecond)
 	}))
 	var wg sync.WaitGroup
 	for range parallel {
@@ -182,7 +183,7 @@ func TestRandomCancellationsLeakNothing(t *testing.T) {
 	}
 	wg.Wait()
 	s.settled()
-	for _, scope := range s.gateway.principals[digestOf(searchKey)].scopes {
+	for _, scope := range s.gateway.principals[config.DigestOf(searchKey)].scopes {
 		for range parallel { // every slot can be had again
 			if _, err := s.gateway.limiter.Reserve(s.gateway.elapsed(time.Now()), (&request{}).ask(), scope); err != nil {
 				t.Fatalf("a slot is lost: %v", err)
@@ -264,7 +265,7 @@ func TestClientThatStopsReadingIsCutOff(t *testing.T) {
 		for r.Context().Err() == nil {
 			sse(w, big)
 		}
-	}, configure(func(c *Config) { c.Models[0].Timeouts.Idle = Duration(100 * time.Millisecond) }))
+	}, configure(func(c *config.Config) { c.Models[0].Timeouts.Idle = config.Duration(100 * time.Millisecond) }))
 	response, err := s.client.Do(s.request(t.Context(), streamBody))
 	if err != nil {
 		t.Fatal(err)

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/llmctl/llmctl/gateway/config"
 )
 
 // cutGrace is how long a client may take to hear that the gateway shuts down.
@@ -49,7 +51,7 @@ func (x *exchange) patience() time.Duration {
 	if x.deployment != nil {
 		return time.Duration(x.deployment.timeouts.Idle)
 	}
-	return DefaultIdle
+	return config.DefaultIdle
 }
 
 // piece is how much of a whole answer the client has to take in within its

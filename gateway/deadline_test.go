@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/llmctl/llmctl/gateway/config"
 )
 
 // timed is a writer that notes when its deadline was before each write.
@@ -60,16 +62,16 @@ func TestEveryWriteHasADeadline(t *testing.T) {
 		{"a long one", "POST", "/v1/chat/completions", searchKey, plainBody, replies(200, `{"choices":[],"x":"`+strings.Repeat("x", 3*piece)+`"}`), idle},
 		{"an upstream's error", "POST", "/v1/chat/completions", searchKey, plainBody, replies(400, `{"error":{"message":"no"}}`), idle},
 		{"the gateway's own error", "POST", "/v1/chat/completions", searchKey, plainBody, replies(500, ``), idle},
-		{"an unknown key", "POST", "/v1/chat/completions", "x", plainBody, mustNotBeCalled(t), DefaultIdle},
-		{"an unknown path", "GET", "/v2", searchKey, "", mustNotBeCalled(t), DefaultIdle},
-		{"the models", "GET", "/v1/models", searchKey, "", mustNotBeCalled(t), DefaultIdle},
+		{"an unknown key", "POST", "/v1/chat/completions", "x", plainBody, mustNotBeCalled(t), config.DefaultIdle},
+		{"an unknown path", "GET", "/v2", searchKey, "", mustNotBeCalled(t), config.DefaultIdle},
+		{"the models", "GET", "/v1/models", searchKey, "", mustNotBeCalled(t), config.DefaultIdle},
 		{"health", "GET", "/livez", "", "", mustNotBeCalled(t), healthPatience},
 		{"readiness", "GET", "/readyz", "", "", mustNotBeCalled(t), healthPatience},
 		{"metrics", "GET", "/metrics", adminToken, "", mustNotBeCalled(t), healthPatience},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s := serve(t, test.upstream, configure(func(c *Config) { c.Models[0].Timeouts.Idle = Duration(idle) }))
+			s := serve(t, test.upstream, configure(func(c *config.Config) { c.Models[0].Timeouts.Idle = config.Duration(idle) }))
 			w := &timed{ResponseRecorder: httptest.NewRecorder()}
 			r := httptest.NewRequestWithContext(t.Context(), test.method, test.path, strings.NewReader(test.body))
 			r.Header.Set("Authorization", "Bearer "+test.key)
@@ -126,7 +128,7 @@ func TestClientThatReadsNothingIsCutOff(t *testing.T) {
 		{"a whole answer when the gateway closes", plainBody, replies(200, big), time.Hour},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := serve(t, test.upstream, configure(func(c *Config) { c.Models[0].Timeouts.Idle = Duration(test.idle) }))
+			s := serve(t, test.upstream, configure(func(c *config.Config) { c.Models[0].Timeouts.Idle = config.Duration(test.idle) }))
 			response, err := s.client.Do(s.request(t.Context(), test.body))
 			if err != nil {
 				t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/llmctl/llmctl/gateway/health"
 )
 
@@ -29,7 +30,7 @@ type pair struct {
 	arrived map[string]int // requests by host
 }
 
-func newPair(t *testing.T, upstream http.HandlerFunc, edit ...func(*Config, *Options)) *pair {
+func newPair(t *testing.T, upstream http.HandlerFunc, edit ...func(*config.Config, *Options)) *pair {
 	p := &pair{dials: map[string]int{}, arrived: map[string]int{}}
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.mu.Lock()
@@ -52,7 +53,7 @@ func newPair(t *testing.T, upstream http.HandlerFunc, edit ...func(*Config, *Opt
 		}
 		return new(net.Dialer).DialContext(ctx, network, up.Listener.Addr().String())
 	}}
-	edit = append(edit, func(c *Config, o *Options) {
+	edit = append(edit, func(c *config.Config, o *Options) {
 		c.Providers[0].Endpoints = []string{"http://sick", "http://well"}
 		o.Client = &http.Client{Transport: transport}
 		o.Now = func() time.Time { return start.Add(time.Duration(p.clock.Load())) }
@@ -128,7 +129,7 @@ func TestDeadEndpointIsPassedOver(t *testing.T) {
 // With no endpoint to connect to, each is tried once by each request, resting or
 // not.
 func TestNoEndpointConnects(t *testing.T) {
-	p := newPair(t, mustNotBeCalled(t), func(c *Config, o *Options) {})
+	p := newPair(t, mustNotBeCalled(t), func(c *config.Config, o *Options) {})
 	p.gateway.client.Transport.(*http.Transport).DialContext = func(_ context.Context, _, address string) (net.Conn, error) {
 		host, _, _ := net.SplitHostPort(address)
 		p.mu.Lock()
@@ -170,8 +171,8 @@ func TestEndpointThatAnswersWithErrorsStays(t *testing.T) {
 // about the endpoint as a refusal; a client that leaves meanwhile says nothing.
 func TestDialWithoutEnd(t *testing.T) {
 	hang := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
-	p := newPair(t, upstreamAnswers(helloEvent, finishEvent, doneEvent), configure(func(c *Config) {
-		c.Models[0].Timeouts.FirstToken = Duration(time.Second) // long for those that answer, on a busy machine
+	p := newPair(t, upstreamAnswers(helloEvent, finishEvent, doneEvent), configure(func(c *config.Config) {
+		c.Models[0].Timeouts.FirstToken = config.Duration(time.Second) // long for those that answer, on a busy machine
 	}))
 	p.sick(hang)
 	p.posts(1, 504)
@@ -206,7 +207,7 @@ func TestClientThatLeavesDuringTheDialBlamesNobody(t *testing.T) {
 // The same over real sockets, under a closed loop: a port that refuses draws no
 // traffic.
 func TestClosedLoopOverADeadEndpoint(t *testing.T) {
-	s := serve(t, upstreamAnswers(helloEvent, finishEvent, usageEvent, doneEvent), configure(func(c *Config) {
+	s := serve(t, upstreamAnswers(helloEvent, finishEvent, usageEvent, doneEvent), configure(func(c *config.Config) {
 		c.Providers[0].Endpoints = append(c.Providers[0].Endpoints, "http://127.0.0.1:1")
 	}))
 	var wg sync.WaitGroup

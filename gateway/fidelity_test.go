@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/tidwall/gjson"
 )
 
@@ -151,7 +152,7 @@ func TestTenantsGetSaltsOfTheirOwn(t *testing.T) {
 	}
 
 	off := false
-	s = serve(t, recording(got), configure(func(c *Config) { c.Providers[0].CacheSalt = &off }))
+	s = serve(t, recording(got), configure(func(c *config.Config) { c.Providers[0].CacheSalt = &off }))
 	s.post(plainBody)
 	if body := wait(t, got, "the request").body; gjson.Get(body, "cache_salt").Exists() {
 		t.Errorf("a salt was sent although it is off: %s", body)
@@ -181,8 +182,8 @@ func TestTrafficFollowsTheWeights(t *testing.T) {
 	got := make(chan seen, 1)
 	number := uint64(0)
 	off := 0
-	s := serve(t, recording(got), func(c *Config, o *Options) {
-		c.Models[0].Targets = []Target{{Provider: "cluster", Model: "a"}, {Provider: "cluster", Model: "off", Weight: &off}, {Provider: "cluster", Model: "b"}}
+	s := serve(t, recording(got), func(c *config.Config, o *Options) {
+		c.Models[0].Targets = []config.Target{{Provider: "cluster", Model: "a"}, {Provider: "cluster", Model: "off", Weight: &off}, {Provider: "cluster", Model: "b"}}
 		o.Rand = func() uint64 { return number }
 	})
 	for want, n := range map[string]uint64{"a": 0, "b": 1 << 63} {
@@ -207,7 +208,7 @@ func TestIdleEndpointsTakeTurns(t *testing.T) {
 		t.Cleanup(up.Close)
 		return up.URL
 	}
-	s := front(t, endpoint(0), configure(func(c *Config) {
+	s := front(t, endpoint(0), configure(func(c *config.Config) {
 		c.Providers[0].Endpoints = append(c.Providers[0].Endpoints, endpoint(1), endpoint(2))
 	}))
 	count := map[int]int{}
@@ -233,7 +234,7 @@ func TestEndpointsShareTheLoad(t *testing.T) {
 		t.Cleanup(up.Close)
 		return up.URL
 	}
-	s := front(t, endpoint(0), configure(func(c *Config) {
+	s := front(t, endpoint(0), configure(func(c *config.Config) {
 		c.Providers[0].Endpoints = append(c.Providers[0].Endpoints, endpoint(1))
 	}))
 	done := make(chan answer, 2)

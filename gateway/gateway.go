@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/llmctl/llmctl/gateway/limit"
 )
 
@@ -31,9 +32,9 @@ type Gateway struct {
 	client     *http.Client
 	start      time.Time // origin of the limiter's clock
 	maxBody    int64
-	adminToken *digest // nil when the admin listener is open
+	adminToken *config.Digest // nil when the admin listener is open
 
-	principals map[digest]*principal
+	principals map[config.Digest]*principal
 	deploy     map[string]*deployment
 	aliases    []string // in the order of the configuration
 	limiter    *limit.Limiter
@@ -49,8 +50,8 @@ type Gateway struct {
 // deployment is an alias with what stands behind it.
 type deployment struct {
 	alias    string
-	limit    MaxTokens
-	timeouts Timeouts
+	limit    config.MaxTokens
+	timeouts config.Timeouts
 	targets  []target
 	weights  []int // of targets, for route.Weighted
 }
@@ -63,8 +64,8 @@ type target struct {
 
 // New returns a gateway for a configuration. It reads the environment variables
 // that the configuration names, and fails when one is missing.
-func New(c *Config, o Options) (*Gateway, error) {
-	if err := c.validate(); err != nil {
+func New(c *config.Config, o Options) (*Gateway, error) {
+	if err := c.Validate(); err != nil {
 		return nil, err
 	}
 	g := &Gateway{
@@ -86,7 +87,7 @@ func New(c *Config, o Options) (*Gateway, error) {
 		g.client = newClient()
 	}
 	if g.maxBody == 0 {
-		g.maxBody = DefaultMaxBody
+		g.maxBody = config.DefaultMaxBody
 	}
 	g.start = g.now()
 	if err := g.configure(c, o.LookupEnv); err != nil {
@@ -96,11 +97,11 @@ func New(c *Config, o Options) (*Gateway, error) {
 	return g, nil
 }
 
-func (g *Gateway) configure(c *Config, lookup func(string) (string, bool)) error {
+func (g *Gateway) configure(c *config.Config, lookup func(string) (string, bool)) error {
 	if lookup == nil {
 		lookup = os.LookupEnv
 	}
-	env, err := c.readEnvironment(lookup)
+	env, err := c.ReadEnvironment(lookup)
 	if err != nil {
 		return err
 	}
@@ -108,7 +109,7 @@ func (g *Gateway) configure(c *Config, lookup func(string) (string, bool)) error
 		return err
 	}
 	if c.Admin.TokenEnv != "" {
-		d := digestOf(env[c.Admin.TokenEnv])
+		d := config.DigestOf(env[c.Admin.TokenEnv])
 		g.adminToken = &d
 	}
 	providers := map[string]*provider{}
@@ -118,10 +119,10 @@ func (g *Gateway) configure(c *Config, lookup func(string) (string, bool)) error
 		}
 	}
 	for _, m := range c.Models {
-		d := &deployment{alias: m.Alias, limit: m.MaxTokens, timeouts: m.Timeouts.withDefaults()}
+		d := &deployment{alias: m.Alias, limit: m.MaxTokens, timeouts: m.Timeouts.WithDefaults()}
 		for _, t := range m.Targets {
 			d.targets = append(d.targets, target{provider: providers[t.Provider], model: t.Model, name: t.Provider + "/" + t.Model})
-			d.weights = append(d.weights, t.weight())
+			d.weights = append(d.weights, t.Share())
 		}
 		g.deploy[m.Alias] = d
 		g.aliases = append(g.aliases, m.Alias)

@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/tidwall/gjson"
 )
 
 // frozen sets the limits of both tenants and stops the clock.
-func frozen(search, chat Limits) func(*Config, *Options) {
+func frozen(search, chat config.Limits) func(*config.Config, *Options) {
 	now := time.Now()
-	return func(c *Config, o *Options) {
+	return func(c *config.Config, o *Options) {
 		c.Tenants[0].Limits, c.Tenants[1].Limits = search, chat
 		o.Now = func() time.Time { return now }
 	}
@@ -36,7 +37,7 @@ func limitHeaders(h http.Header) map[string]string {
 const tenTokens = `{"model":"small","messages":[{"role":"user","content":"1234"}],"max_tokens":10}`
 
 func TestLimitsAreReservedSettledAndTold(t *testing.T) {
-	s := serve(t, replies(200, plainReply), frozen(Limits{RPM: 6, InputTPM: 1000, OutputTPM: 20}, Limits{}))
+	s := serve(t, replies(200, plainReply), frozen(config.Limits{RPM: 6, InputTPM: 1000, OutputTPM: 20}, config.Limits{}))
 	first := s.post(tenTokens) // reserves 1 and 10, uses 11 and 2
 	want := map[string]string{
 		"limit-requests": "6", "remaining-requests": "5", "reset-requests": "10s",
@@ -78,7 +79,7 @@ func TestLimitsAreReservedSettledAndTold(t *testing.T) {
 }
 
 func TestFirstRequestWithoutMaxTokensFitsASmallLimit(t *testing.T) {
-	s := serve(t, replies(200, plainReply), frozen(Limits{OutputTPM: 500}, Limits{}))
+	s := serve(t, replies(200, plainReply), frozen(config.Limits{OutputTPM: 500}, config.Limits{}))
 	if got := s.post(plainBody); got.status != 200 {
 		t.Errorf("status %d: %s", got.status, got.body)
 	}
@@ -90,7 +91,7 @@ func TestParallelRequestsAdmitExactlyWhatFits(t *testing.T) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		<-release
 		replies(200, plainReply)(w, r)
-	}, frozen(Limits{OutputTPM: 100}, Limits{}))
+	}, frozen(config.Limits{OutputTPM: 100}, config.Limits{}))
 	statuses := make(chan int, 50)
 	var wg sync.WaitGroup
 	for range 50 {
@@ -112,7 +113,7 @@ func TestParallelRequestsAdmitExactlyWhatFits(t *testing.T) {
 }
 
 func TestTenantsDoNotShareLimits(t *testing.T) {
-	s := serve(t, replies(200, plainReply), frozen(Limits{RPM: 1}, Limits{RPM: 1}))
+	s := serve(t, replies(200, plainReply), frozen(config.Limits{RPM: 1}, config.Limits{RPM: 1}))
 	for _, key := range []string{searchKey, chatKey} {
 		for _, want := range []int{200, 429} {
 			r := s.request(t.Context(), plainBody)
@@ -125,9 +126,9 @@ func TestTenantsDoNotShareLimits(t *testing.T) {
 }
 
 func TestKeysHaveLimitsBesideTheTenant(t *testing.T) {
-	s := serve(t, replies(200, plainReply), frozen(Limits{RPM: 3}, Limits{}), configure(func(c *Config) {
+	s := serve(t, replies(200, plainReply), frozen(config.Limits{RPM: 3}, config.Limits{}), configure(func(c *config.Config) {
 		c.Tenants[0].Keys[0].Limits.RPM = 1
-		c.Tenants[0].Keys = append(c.Tenants[0].Keys, Key{Hash: HashKey("sk-second-key")})
+		c.Tenants[0].Keys = append(c.Tenants[0].Keys, Key{Hash: config.HashKey("sk-second-key")})
 	}))
 	for _, step := range []struct {
 		key  string

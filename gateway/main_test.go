@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/llmctl/llmctl/gateway/config"
 	"go.uber.org/goleak"
 )
 
@@ -54,18 +55,18 @@ type stand struct {
 }
 
 // testConfig has two tenants, one provider at endpoint and the alias "small".
-func testConfig(endpoint string) *Config {
-	return &Config{
+func testConfig(endpoint string) *config.Config {
+	return &config.Config{
 		Listen: "127.0.0.1:0",
-		Admin:  Admin{Listen: "127.0.0.1:0", TokenEnv: "ADMIN_TOKEN"},
-		Tenants: []Tenant{
-			{Name: "search", Keys: []Key{{Hash: HashKey(searchKey)}}},
-			{Name: "chat", Keys: []Key{{KeyEnv: "CHAT_KEY"}}, Models: []string{"small"}},
+		Admin:  config.Admin{Listen: "127.0.0.1:0", TokenEnv: "ADMIN_TOKEN"},
+		Tenants: []config.Tenant{
+			{Name: "search", Keys: []config.Key{{Hash: config.HashKey(searchKey)}}},
+			{Name: "chat", Keys: []config.Key{{KeyEnv: "CHAT_KEY"}}, Models: []string{"small"}},
 		},
-		Providers: []Provider{{Name: "cluster", Kind: "openai", Endpoints: []string{endpoint}, KeyEnv: "PROVIDER_KEY"}},
-		Models: []Model{
-			{Alias: "small", Targets: []Target{{Provider: "cluster", Model: "real-model"}}},
-			{Alias: "large", Targets: []Target{{Provider: "cluster", Model: "large-model"}}},
+		Providers: []config.Provider{{Name: "cluster", Kind: "openai", Endpoints: []string{endpoint}, KeyEnv: "PROVIDER_KEY"}},
+		Models: []config.Model{
+			{Alias: "small", Targets: []config.Target{{Provider: "cluster", Model: "real-model"}}},
+			{Alias: "large", Targets: []config.Target{{Provider: "cluster", Model: "large-model"}}},
 		},
 	}
 }
@@ -77,7 +78,7 @@ func testEnv(name string) (string, bool) {
 
 // serve starts an upstream with the handler and a gateway in front of it; edit
 // may change the configuration.
-func serve(t testing.TB, upstream http.HandlerFunc, edit ...func(*Config, *Options)) *stand {
+func serve(t testing.TB, upstream http.HandlerFunc, edit ...func(*config.Config, *Options)) *stand {
 	t.Helper()
 	up := httptest.NewServer(upstream)
 	t.Cleanup(up.Close)
@@ -85,7 +86,7 @@ func serve(t testing.TB, upstream http.HandlerFunc, edit ...func(*Config, *Optio
 }
 
 // front starts a gateway in front of an endpoint.
-func front(t testing.TB, endpoint string, edit ...func(*Config, *Options)) *stand {
+func front(t testing.TB, endpoint string, edit ...func(*config.Config, *Options)) *stand {
 	t.Helper()
 	s := &stand{t: t, logs: &logBuffer{}}
 	c := testConfig(endpoint)
@@ -109,8 +110,8 @@ func front(t testing.TB, endpoint string, edit ...func(*Config, *Options)) *stan
 	return s
 }
 
-func configure(edit func(*Config)) func(*Config, *Options) {
-	return func(c *Config, _ *Options) { edit(c) }
+func configure(edit func(*config.Config)) func(*config.Config, *Options) {
+	return func(c *config.Config, _ *Options) { edit(c) }
 }
 
 // request builds a completion request with the search tenant's key.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/tidwall/gjson"
 )
 
@@ -32,7 +33,7 @@ func TestRefusals(t *testing.T) {
 		{"an empty header", func(r *http.Request) { r.Header.Set("Authorization", "") }, plainBody, 401, "authentication_error", "invalid_api_key", outcomeUnauthorized},
 		{"a key of 10 KB", func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+strings.Repeat("k", 10<<10)) }, plainBody, 401, "authentication_error", "invalid_api_key", outcomeUnauthorized},
 		{"two keys", func(r *http.Request) { r.Header.Add("Authorization", "Bearer x") }, plainBody, 401, "authentication_error", "invalid_api_key", outcomeUnauthorized},
-		{"a key's hash", func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+HashKey(searchKey)) }, plainBody, 401, "authentication_error", "invalid_api_key", outcomeUnauthorized},
+		{"a key's hash", func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+config.HashKey(searchKey)) }, plainBody, 401, "authentication_error", "invalid_api_key", outcomeUnauthorized},
 		{"malformed JSON", nil, `{`, 400, "invalid_request_error", "", outcomeInvalid},
 		{"null", nil, `null`, 400, "invalid_request_error", "", outcomeInvalid},
 		{"an unknown model", nil, `{"model":"nobody"}`, 404, "invalid_request_error", "model_not_found", outcomeUnknownModel},
@@ -44,7 +45,7 @@ func TestRefusals(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s := serve(t, mustNotBeCalled(t), configure(func(c *Config) { c.MaxBody = 4096 }))
+			s := serve(t, mustNotBeCalled(t), configure(func(c *config.Config) { c.MaxBody = 4096 }))
 			r := s.request(t.Context(), test.body)
 			if test.edit != nil {
 				test.edit(r)
@@ -159,12 +160,12 @@ func TestUpstreamErrors(t *testing.T) {
 }
 
 func TestDeadUpstream(t *testing.T) {
-	s := front(t, "http://127.0.0.1:1", configure(func(c *Config) { c.Tenants[0].Limits = Limits{OutputTPM: 5000, InputTPM: 1000} }))
+	s := front(t, "http://127.0.0.1:1", configure(func(c *config.Config) { c.Tenants[0].Limits = config.Limits{OutputTPM: 5000, InputTPM: 1000} }))
 	got := s.post(streamBody)
 	if got.status != 502 || gjson.Get(got.body, "error.code").Str != "upstream_unreachable" || strings.Contains(got.body, "127.0.0.1") {
 		t.Errorf("status %d, body %s", got.status, got.body)
 	}
-	levels := s.gateway.limiter.Levels(0, s.gateway.principals[digestOf(searchKey)].scopes...)
+	levels := s.gateway.limiter.Levels(0, s.gateway.principals[config.DigestOf(searchKey)].scopes...)
 	if levels.Output.Remaining != 5000 || levels.Input.Remaining != 1000 {
 		t.Errorf("no refund: %+v", levels)
 	}
@@ -205,7 +206,7 @@ func TestWholeAnswersThatMakeNoSense(t *testing.T) {
 }
 
 func TestPanicsFreeEverythingAndAreLogged(t *testing.T) {
-	s := serve(t, mustNotBeCalled(t), func(c *Config, o *Options) {
+	s := serve(t, mustNotBeCalled(t), func(c *config.Config, o *Options) {
 		o.Rand = func() uint64 { panic(http.ErrAbortHandler) }
 		c.Tenants[0].Limits.Concurrent = 1
 	})

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/tidwall/gjson"
 	"github.com/tidwall/sjson"
 )
@@ -189,7 +190,7 @@ func (r *request) count(name string) (int64, error) {
 // bound applies an alias's default and cap. Each field keeps the name that the
 // client gave it: old servers know only max_tokens, new models of OpenAI only
 // max_completion_tokens.
-func (r *request) bound(limit MaxTokens) {
+func (r *request) bound(limit config.MaxTokens) {
 	ceiling := int64(limit.Cap)
 	if r.maxTokens == 0 {
 		fill := int64(limit.Default)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/tidwall/gjson"
 
+	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/llmctl/llmctl/gateway/limit"
 )
 
@@ -22,35 +23,35 @@ func TestRequestsAreEditedByteForByte(t *testing.T) {
 		body   string
 		want   string
 	}{
-		{"only the model changes", MaxTokens{}, false, true,
+		{"only the model changes", config.MaxTokens{}, false, true,
 			` { "x_future" : {"a":1e0, "model":"inner"} ,"model":  "small","guided_json":{"b": [ ]},  "chat_template_kwargs":{} } `,
 			`{ "x_future" : {"a":1e0, "model":"inner"} ,"model":  "real/\"m\"","guided_json":{"b": [ ]},  "chat_template_kwargs":{} }`},
-		{"a default for max_tokens", MaxTokens{Default: 512, Cap: 4096}, false, true,
+		{"a default for max_tokens", config.MaxTokens{Default: 512, Cap: 4096}, false, true,
 			`{"model":"small"}`, `{"model":"real/\"m\"","max_tokens":512}`},
-		{"the cap where there is no default", MaxTokens{Cap: 4096}, false, true,
+		{"the cap where there is no default", config.MaxTokens{Cap: 4096}, false, true,
 			`{"model":"small","max_tokens":null}`, `{"model":"real/\"m\"","max_tokens":4096}`},
-		{"a request below the cap stays", MaxTokens{Default: 512, Cap: 4096}, false, true,
+		{"a request below the cap stays", config.MaxTokens{Default: 512, Cap: 4096}, false, true,
 			`{"max_tokens":1.0e1,"model":"small"}`, `{"max_tokens":1.0e1,"model":"real/\"m\""}`},
-		{"a request above the cap is lowered under its own name", MaxTokens{Default: 512, Cap: 4096}, false, true,
+		{"a request above the cap is lowered under its own name", config.MaxTokens{Default: 512, Cap: 4096}, false, true,
 			`{"max_completion_tokens":5000,"model":"small"}`, `{"max_completion_tokens":4096,"model":"real/\"m\""}`},
-		{"both names are capped", MaxTokens{Cap: 10}, false, true,
+		{"both names are capped", config.MaxTokens{Cap: 10}, false, true,
 			`{"max_completion_tokens":5000,"model":"small","max_tokens":11}`, `{"max_completion_tokens":10,"model":"real/\"m\"","max_tokens":10}`},
-		{"usage is asked for in streams", MaxTokens{}, false, true,
+		{"usage is asked for in streams", config.MaxTokens{}, false, true,
 			`{"model":"small","stream":true}`, `{"model":"real/\"m\"","stream":true,"stream_options":{"include_usage":true}}`},
-		{"other stream options stay", MaxTokens{}, false, true,
+		{"other stream options stay", config.MaxTokens{}, false, true,
 			`{"stream_options":{"x": 1,"include_usage":false},"model":"small","stream":true}`,
 			`{"stream_options":{"x": 1,"include_usage":true},"model":"real/\"m\"","stream":true}`},
-		{"a stream that asks for usage itself stays", MaxTokens{}, false, true,
+		{"a stream that asks for usage itself stays", config.MaxTokens{}, false, true,
 			`{"stream_options":{"include_usage": true},"model":"small","stream":true}`, `{"stream_options":{"include_usage": true},"model":"real/\"m\"","stream":true}`},
-		{"never without stream", MaxTokens{}, false, true,
+		{"never without stream", config.MaxTokens{}, false, true,
 			`{"stream":false,"model":"small"}`, `{"stream":false,"model":"real/\"m\""}`},
-		{"never for a provider that refuses it", MaxTokens{}, false, false,
+		{"never for a provider that refuses it", config.MaxTokens{}, false, false,
 			`{"stream":true,"model":"small"}`, `{"stream":true,"model":"real/\"m\""}`},
-		{"the tenant's cache salt", MaxTokens{}, true, true,
+		{"the tenant's cache salt", config.MaxTokens{}, true, true,
 			`{"model":"small"}`, `{"model":"real/\"m\"","cache_salt":"s"}`},
-		{"a client's salt is taken into the tenant's", MaxTokens{}, true, true,
+		{"a client's salt is taken into the tenant's", config.MaxTokens{}, true, true,
 			`{"cache_salt":"mine","model":"small"}`, `{"cache_salt":"` + saltOf(salt, "mine") + `","model":"real/\"m\""}`},
-		{"escaped keys are the keys they spell", MaxTokens{Cap: 10}, false, true,
+		{"escaped keys are the keys they spell", config.MaxTokens{Cap: 10}, false, true,
 			`{"mod\u0065l":"small","m\u0061x_tokens":11}`, `{"mod\u0065l":"real/\"m\"","m\u0061x_tokens":10}`},
 	}
 	for _, test := range tests {
@@ -124,18 +125,18 @@ func TestAsk(t *testing.T) {
 		want  limit.Ask
 	}{
 		{"text of messages", `{"model":"a","max_tokens":10,"messages":[{"role":"user","content":"12345678"},{"role":"user","content":[{"type":"text","text":"1234"}]}]}`,
-			MaxTokens{}, limit.Ask{Tokens: limit.Tokens{Input: 3, Output: 10}}},
+			config.MaxTokens{}, limit.Ask{Tokens: limit.Tokens{Input: 3, Output: 10}}},
 		{"an inlined image is not its bytes", `{"model":"a","max_tokens":10,"messages":[{"content":[{"type":"image_url","image_url":{"url":"data:` + strings.Repeat("A", 10000) + `"}}]}]}`,
-			MaxTokens{}, limit.Ask{Tokens: limit.Tokens{Input: imageTokens, Output: 10}}},
-		{"a prompt", `{"model":"a","max_tokens":10,"prompt":"12345"}`, MaxTokens{}, limit.Ask{Tokens: limit.Tokens{Input: 2, Output: 10}}},
-		{"token ids are one prompt", `{"model":"a","max_tokens":10,"prompt":[1,2,3]}`, MaxTokens{}, limit.Ask{Tokens: limit.Tokens{Input: 3, Output: 10}}},
-		{"several prompts and choices", `{"model":"a","max_tokens":10,"n":2,"prompt":["1234","1234","1234"]}`, MaxTokens{}, limit.Ask{Tokens: limit.Tokens{Input: 3, Output: 60}}},
-		{"several prompts of ids", `{"model":"a","max_tokens":10,"prompt":[[1,2],[3]]}`, MaxTokens{}, limit.Ask{Tokens: limit.Tokens{Input: 3, Output: 20}}},
-		{"tools", `{"model":"a","max_tokens":10,"tools":[{"a":"b"}]}`, MaxTokens{}, limit.Ask{Tokens: limit.Tokens{Input: 3, Output: 10}}},
-		{"the newer name wins", `{"model":"a","max_completion_tokens":5,"max_tokens":10}`, MaxTokens{}, limit.Ask{Tokens: limit.Tokens{Output: 5}}},
-		{"a cap", `{"model":"a","max_tokens":10}`, MaxTokens{Cap: 7}, limit.Ask{Tokens: limit.Tokens{Output: 7}}},
-		{"a default", `{"model":"a"}`, MaxTokens{Default: 7}, limit.Ask{Tokens: limit.Tokens{Output: 7}, Unbounded: true}},
-		{"nothing at all", `{"model":"a"}`, MaxTokens{}, limit.Ask{Tokens: limit.Tokens{Output: assumedOutput}, Unbounded: true}},
+			config.MaxTokens{}, limit.Ask{Tokens: limit.Tokens{Input: imageTokens, Output: 10}}},
+		{"a prompt", `{"model":"a","max_tokens":10,"prompt":"12345"}`, config.MaxTokens{}, limit.Ask{Tokens: limit.Tokens{Input: 2, Output: 10}}},
+		{"token ids are one prompt", `{"model":"a","max_tokens":10,"prompt":[1,2,3]}`, config.MaxTokens{}, limit.Ask{Tokens: limit.Tokens{Input: 3, Output: 10}}},
+		{"several prompts and choices", `{"model":"a","max_tokens":10,"n":2,"prompt":["1234","1234","1234"]}`, config.MaxTokens{}, limit.Ask{Tokens: limit.Tokens{Input: 3, Output: 60}}},
+		{"several prompts of ids", `{"model":"a","max_tokens":10,"prompt":[[1,2],[3]]}`, config.MaxTokens{}, limit.Ask{Tokens: limit.Tokens{Input: 3, Output: 20}}},
+		{"tools", `{"model":"a","max_tokens":10,"tools":[{"a":"b"}]}`, config.MaxTokens{}, limit.Ask{Tokens: limit.Tokens{Input: 3, Output: 10}}},
+		{"the newer name wins", `{"model":"a","max_completion_tokens":5,"max_tokens":10}`, config.MaxTokens{}, limit.Ask{Tokens: limit.Tokens{Output: 5}}},
+		{"a cap", `{"model":"a","max_tokens":10}`, config.MaxTokens{Cap: 7}, limit.Ask{Tokens: limit.Tokens{Output: 7}}},
+		{"a default", `{"model":"a"}`, config.MaxTokens{Default: 7}, limit.Ask{Tokens: limit.Tokens{Output: 7}, Unbounded: true}},
+		{"nothing at all", `{"model":"a"}`, config.MaxTokens{}, limit.Ask{Tokens: limit.Tokens{Output: assumedOutput}, Unbounded: true}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -178,7 +179,7 @@ func FuzzRequest(f *testing.F) {
 		if err != nil {
 			return
 		}
-		r.bound(MaxTokens{Default: 10, Cap: 100})
+		r.bound(config.MaxTokens{Default: 10, Cap: 100})
 		if _, err := r.address("real", "salt", true); err != nil {
 			t.Fatal(err)
 		}

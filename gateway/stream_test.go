@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/tidwall/gjson"
 )
 
@@ -230,9 +231,9 @@ func TestEachEventReachesTheClientBeforeTheNextIsSent(t *testing.T) {
 
 func TestTimeouts(t *testing.T) {
 	hang := func(r *http.Request) { <-r.Context().Done() }
-	short := func(first, idle, total time.Duration) func(*Config, *Options) {
-		return configure(func(c *Config) {
-			c.Models[0].Timeouts = Timeouts{FirstToken: Duration(first), Idle: Duration(idle), Total: Duration(total)}
+	short := func(first, idle, total time.Duration) func(*config.Config, *Options) {
+		return configure(func(c *config.Config) {
+			c.Models[0].Timeouts = config.Timeouts{FirstToken: config.Duration(first), Idle: config.Duration(idle), Total: config.Duration(total)}
 		})
 	}
 	const soon, late = 20 * time.Millisecond, time.Minute
@@ -241,7 +242,7 @@ func TestTimeouts(t *testing.T) {
 	}
 	tests := []struct {
 		name     string
-		timeouts func(*Config, *Options)
+		timeouts func(*config.Config, *Options)
 		body     string
 		upstream func(http.ResponseWriter, *http.Request)
 		status   int

@@ -3,6 +3,8 @@ package gateway
 import (
 	"context"
 	"time"
+
+	"github.com/llmctl/llmctl/gateway/config"
 )
 
 // timers end a request that takes too long, by cancelling its context with the
@@ -13,7 +15,7 @@ type timers struct {
 	cancel             context.CancelCauseFunc
 }
 
-func newTimers(cancel context.CancelCauseFunc, c Timeouts, stream bool) *timers {
+func newTimers(cancel context.CancelCauseFunc, c config.Timeouts, stream bool) *timers {
 	t := &timers{cancel: cancel, idleAfter: time.Duration(c.Idle)}
 	t.total = time.AfterFunc(time.Duration(c.Total), func() { cancel(cutTotal) })
 	if stream {

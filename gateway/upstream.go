@@ -15,6 +15,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/llmctl/llmctl/gateway/health"
 	"github.com/llmctl/llmctl/gateway/route"
 	"github.com/llmctl/llmctl/internal/openai"
@@ -41,10 +42,10 @@ type endpoint struct {
 }
 
 // newProvider builds a provider from configuration that was checked before.
-func newProvider(c Provider, env environment) (*provider, error) {
-	p := &provider{name: c.Name, key: env[c.KeyEnv], cacheSalt: on(c.CacheSalt), streamUsage: on(c.StreamUsage)}
-	for _, e := range c.Endpoints {
-		u, err := parseEndpoint(e)
+func newProvider(c config.Provider, env config.Environment) (*provider, error) {
+	p := &provider{name: c.Name, key: env[c.KeyEnv], cacheSalt: config.On(c.CacheSalt), streamUsage: config.On(c.StreamUsage)}
+	for _, e := range c.URLs() {
+		u, err := config.ParseEndpoint(e)
 		if err != nil {
 			return nil, fmt.Errorf("provider %q: %w", c.Name, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/llmctl/llmctl/gateway"
+	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/llmctl/llmctl/internal/iostreams"
 	"github.com/llmctl/llmctl/internal/userfile"
 )
@@ -37,12 +38,12 @@ docs/gateway.md explains the configuration.`,
 			if err != nil {
 				return usagef("reading the configuration: %w", err)
 			}
-			config, err := gateway.ParseConfig(data)
+			c, err := config.Parse(data)
 			if err != nil {
 				return usagef("%s: %w", path, err)
 			}
 			log := slog.New(slog.NewJSONHandler(s.Err, nil))
-			g, err := gateway.New(config, gateway.Options{
+			g, err := gateway.New(c, gateway.Options{
 				Logger: log,
 				LookupEnv: func(name string) (string, bool) {
 					value := s.Env(name)
@@ -55,10 +56,10 @@ docs/gateway.md explains the configuration.`,
 			defer g.Close()
 			if check {
 				_, err := fmt.Fprintf(s.Out, "%s is fine: %d tenants, %d models, %d providers\n",
-					path, len(config.Tenants), len(config.Models), len(config.Providers))
+					path, len(c.Tenants), len(c.Models), len(c.Providers))
 				return err
 			}
-			return runGateway(s, config, g, log, grace)
+			return runGateway(s, c, g, log, grace)
 		},
 	}
 	cmd.Flags().StringVar(&path, "config", "", "configuration file (YAML)")
@@ -67,15 +68,15 @@ docs/gateway.md explains the configuration.`,
 	return cmd
 }
 
-func runGateway(s *iostreams.IO, config *gateway.Config, g *gateway.Gateway, log *slog.Logger, grace time.Duration) error {
-	api, err := listen(config.Listen, g.Handler())
+func runGateway(s *iostreams.IO, c *config.Config, g *gateway.Gateway, log *slog.Logger, grace time.Duration) error {
+	api, err := listen(c.Listen, g.Handler())
 	if err != nil {
 		return err
 	}
 	listeners := []*listener{api}
 	log.Info("listening", "url", api.url()+"/v1")
-	if config.Admin.Listen != "" {
-		admin, err := listen(config.Admin.Listen, g.AdminHandler())
+	if c.Admin.Listen != "" {
+		admin, err := listen(c.Admin.Listen, g.AdminHandler())
 		if err != nil {
 			_ = api.Close()
 			return err

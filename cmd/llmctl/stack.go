@@ -12,6 +12,7 @@ import (
 
 	"github.com/llmctl/llmctl/engine"
 	"github.com/llmctl/llmctl/gateway"
+	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/llmctl/llmctl/internal/iostreams"
 )
 
@@ -96,11 +97,11 @@ func runStack(s *iostreams.IO, flags *engineFlags, e *engine.Engine, key string)
 }
 
 // stackConfig is a gateway for one tenant without limits.
-func stackConfig(engineURL, model, key string) *gateway.Config {
-	return &gateway.Config{
+func stackConfig(engineURL, model, key string) *config.Config {
+	return &config.Config{
 		Listen:    "127.0.0.1:0",
-		Tenants:   []gateway.Tenant{{Name: "bench", Keys: []gateway.Key{{Hash: gateway.HashKey(key)}}}},
-		Providers: []gateway.Provider{{Name: "engine", Kind: "openai", Endpoints: []string{engineURL}}},
-		Models:    []gateway.Model{{Alias: model, Targets: []gateway.Target{{Provider: "engine", Model: model}}}},
+		Tenants:   []config.Tenant{{Name: "bench", Keys: []config.Key{{Hash: config.HashKey(key)}}}},
+		Providers: []config.Provider{{Name: "engine", Kind: "openai", Endpoints: []string{engineURL}}},
+		Models:    []config.Model{{Alias: model, Targets: []config.Target{{Provider: "engine", Model: model}}}},
 	}
 }

@@ -1,17 +1,17 @@
-package gateway
+package config
 
 import (
 	"fmt"
 	"strings"
 )
 
-// environment holds the secrets that a configuration names, by variable.
-type environment map[string]string
+// Environment holds the secrets that a configuration names, by variable.
+type Environment map[string]string
 
-// readEnvironment looks every variable up, and names all that are missing at
+// ReadEnvironment looks every variable up, and names all that are missing at
 // once: whoever deploys a gateway should not learn of them one by one.
-func (c *Config) readEnvironment(lookup func(string) (string, bool)) (environment, error) {
-	found := environment{}
+func (c *Config) ReadEnvironment(lookup func(string) (string, bool)) (Environment, error) {
+	found := Environment{}
 	var missing []string
 	for _, v := range c.variables() {
 		if _, seen := found[v.name]; seen {

@@ -1,4 +1,4 @@
-package gateway
+package config
 
 import (
 	"encoding/hex"
@@ -13,9 +13,9 @@ import (
 	"github.com/llmctl/llmctl/profiles"
 )
 
-// validate checks what the shape of the file does not say: references, ranges,
+// Validate checks what the shape of the file does not say: references, ranges,
 // names that appear twice.
-func (c *Config) validate() error {
+func (c *Config) Validate() error {
 	if err := checkAddress("listen", c.Listen); err != nil {
 		return err
 	}
@@ -69,12 +69,12 @@ func (c *Config) checkProviders() ([]string, error) {
 		if err := checkVariable("key_env", p.KeyEnv); err != nil {
 			return nil, fmt.Errorf("provider %q: %w", p.Name, err)
 		}
-		if len(p.Endpoints) == 0 {
+		if len(p.URLs()) == 0 {
 			return nil, fmt.Errorf("provider %q has no endpoints", p.Name)
 		}
 		seen := map[string]bool{}
-		for j, e := range p.Endpoints {
-			u, err := parseEndpoint(e)
+		for j, e := range p.URLs() {
+			u, err := ParseEndpoint(e)
 			if err == nil && seen[u.String()] {
 				err = errors.New("appears twice")
 			}
@@ -87,9 +87,9 @@ func (c *Config) checkProviders() ([]string, error) {
 	return known, nil
 }
 
-// parseEndpoint reads a base URL, with or without /v1. Errors do not quote it,
+// ParseEndpoint reads a base URL, with or without /v1. Errors do not quote it,
 // since it could carry a password.
-func parseEndpoint(s string) (*url.URL, error) {
+func ParseEndpoint(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, errors.New("expected a URL like http://10.0.0.5:8000")
@@ -134,10 +134,10 @@ func (m *Model) checkTargets(providers []string) error {
 		if t.Model == "" {
 			return fmt.Errorf("target %d has no model", i+1)
 		}
-		if w := t.weight(); w < 0 || w > 1_000_000 {
+		if w := t.Share(); w < 0 || w > 1_000_000 {
 			return fmt.Errorf("target %d: weight %d is out of range 0 to 1000000", i+1, w)
 		}
-		sum += t.weight()
+		sum += t.Share()
 	}
 	if sum == 0 {
 		return errors.New("no target with a weight above zero")
@@ -150,7 +150,7 @@ func (c *Config) checkTenants(aliases []string) error {
 		return errors.New("tenants is empty, expected at least one with a key")
 	}
 	var known []string
-	owners := map[digest]string{}
+	owners := map[Digest]string{}
 	for i, t := range c.Tenants {
 		if err := checkName("tenants", "name", i, t.Name, known); err != nil {
 			return err
@@ -176,7 +176,7 @@ func (c *Config) checkTenants(aliases []string) error {
 	return nil
 }
 
-func (k *Key) check(tenant string, owners map[digest]string) error {
+func (k *Key) check(tenant string, owners map[Digest]string) error {
 	if (k.Hash == "") == (k.KeyEnv == "") {
 		return errors.New("expected either hash or key_env")
 	}
@@ -196,8 +196,8 @@ func (k *Key) check(tenant string, owners map[digest]string) error {
 
 // parseHash reads what HashKey wrote. The error does not quote it: it may be a
 // key that was pasted where its hash belongs.
-func parseHash(s string) (digest, error) {
-	var d digest
+func parseHash(s string) (Digest, error) {
+	var d Digest
 	text, ok := strings.CutPrefix(s, hashPrefix)
 	if !ok || len(text) != hex.EncodedLen(len(d)) {
 		return d, errors.New("hash: expected sha256: and 64 hexadecimal digits")

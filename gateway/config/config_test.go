@@ -1,4 +1,4 @@
-package gateway
+package config
 
 import (
 	"os"
@@ -26,27 +26,10 @@ models:
 // examples are the configurations that users start from.
 var examples = []string{"gateway.yaml", "gateway-cluster.yaml"}
 
-func TestExampleConfigurations(t *testing.T) {
-	everySecret := func(name string) (string, bool) { return "the secret " + name, true }
-	for _, name := range examples {
-		t.Run(name, func(t *testing.T) {
-			c, err := ParseConfig([]byte(readExample(t, name)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			g, err := New(c, Options{LookupEnv: everySecret})
-			if err != nil {
-				t.Fatal(err)
-			}
-			g.Close()
-		})
-	}
-}
-
 // The first example takes the key that its comment names, and the docs show it.
 func TestFirstExampleWorksAsItSays(t *testing.T) {
 	text := readExample(t, "gateway.yaml")
-	c, err := ParseConfig([]byte(text))
+	c, err := Parse([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +48,7 @@ func TestConfigurationSurvivesWriting(t *testing.T) {
 	}
 	for name, text := range texts {
 		t.Run(name, func(t *testing.T) {
-			before, err := ParseConfig([]byte(text))
+			before, err := Parse([]byte(text))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -73,7 +56,7 @@ func TestConfigurationSurvivesWriting(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			after, err := ParseConfig(written)
+			after, err := Parse(written)
 			if err != nil {
 				t.Fatalf("%v in\n%s", err, written)
 			}
@@ -85,7 +68,7 @@ func TestConfigurationSurvivesWriting(t *testing.T) {
 }
 
 func readExample(t testing.TB, name string) string {
-	data, err := os.ReadFile("../examples/" + name)
+	data, err := os.ReadFile("../../examples/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +126,7 @@ func TestConfigurationsThatAreRefused(t *testing.T) {
 			if text == minimal {
 				t.Fatal("the test changes nothing")
 			}
-			_, err := ParseConfig([]byte(text))
+			_, err := Parse([]byte(text))
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("error %v, want %q", err, test.want)
 			}
@@ -152,42 +135,13 @@ func TestConfigurationsThatAreRefused(t *testing.T) {
 			}
 		})
 	}
-	if _, err := ParseConfig(nil); err == nil {
+	if _, err := Parse(nil); err == nil {
 		t.Error("an empty configuration was accepted")
 	}
 }
 
-func TestNewNeedsTheEnvironment(t *testing.T) {
-	for _, missing := range []string{"CHAT_KEY", "PROVIDER_KEY", "ADMIN_TOKEN"} {
-		_, err := New(testConfig("http://127.0.0.1:1"), Options{LookupEnv: func(name string) (string, bool) {
-			if name == missing {
-				return "", true
-			}
-			return testEnv(name)
-		}})
-		if err == nil || !strings.Contains(err.Error(), "environment variable "+missing+" (") {
-			t.Errorf("without %s: %v", missing, err)
-		}
-	}
-	nothing := func(string) (string, bool) { return "", false }
-	_, err := New(testConfig("http://127.0.0.1:1"), Options{LookupEnv: nothing})
-	want := `environment variables ADMIN_TOKEN (admin.token_env), CHAT_KEY (key 1 of tenant "chat"), PROVIDER_KEY (provider "cluster") are not set`
-	if err == nil || err.Error() != want {
-		t.Errorf("without any: %v, want %s", err, want)
-	}
-	same := func(name string) (string, bool) {
-		if name == "CHAT_KEY" {
-			return searchKey, true
-		}
-		return testEnv(name)
-	}
-	if _, err := New(testConfig("http://127.0.0.1:1"), Options{LookupEnv: same}); err == nil || !strings.Contains(err.Error(), `belongs to tenant "search"`) {
-		t.Errorf("one key for two tenants: %v", err)
-	}
-}
-
 // What is accepted can be written and read again, and says the same.
-func FuzzParseConfig(f *testing.F) {
+func FuzzParse(f *testing.F) {
 	f.Add([]byte(minimal))
 	for _, name := range examples {
 		f.Add([]byte(readExample(f, name)))
@@ -195,7 +149,7 @@ func FuzzParseConfig(f *testing.F) {
 	f.Add([]byte("listen: &a [*a]\n"))
 	f.Add([]byte("? {a: b}\n: c\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := ParseConfig(data)
+		c, err := Parse(data)
 		if err != nil {
 			if strings.Contains(err.Error(), "\n") {
 				t.Errorf("error has several lines: %q", err)
@@ -206,7 +160,7 @@ func FuzzParseConfig(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := ParseConfig(written)
+		again, err := Parse(written)
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, written)
 		}

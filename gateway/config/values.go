@@ -1,8 +1,9 @@
-package gateway
+package config
 
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -12,6 +13,9 @@ import (
 
 // maxCount is the largest limit that a configuration may name.
 const maxCount = 1 << 40
+
+// maxUSD is the largest amount that a configuration may name.
+const maxUSD = 1e12
 
 // Count is a positive whole number, written like 600 or 200k. Zero is refused:
 // as a limit it would never refill, and leaving the key out says "no limit".
@@ -53,5 +57,18 @@ func (s *Size) UnmarshalYAML(node *yaml.Node) error {
 		return fmt.Errorf("line %d: expected a size above zero, like 32MiB, got %q", node.Line, node.Value)
 	}
 	*s = Size(v)
+	return nil
+}
+
+// USD is an amount of money above zero, written like 40 or 0.002.
+type USD float64
+
+// UnmarshalYAML implements yaml.Unmarshaler.
+func (u *USD) UnmarshalYAML(node *yaml.Node) error {
+	v, err := strconv.ParseFloat(node.Value, 64)
+	if err != nil || !(v > 0) || v > maxUSD {
+		return fmt.Errorf("line %d: expected an amount of $ above zero, like 40 or 0.002, got %q", node.Line, node.Value)
+	}
+	*u = USD(v)
 	return nil
 }

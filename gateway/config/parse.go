@@ -1,4 +1,4 @@
-package gateway
+package config
 
 import (
 	"bytes"
@@ -14,10 +14,10 @@ import (
 	"github.com/llmctl/llmctl/profiles"
 )
 
-// ParseConfig reads a configuration file and checks it. The environment is not
+// Parse reads a configuration file and checks it. The environment is not
 // looked at: New does that. Errors name the line, or the entry for a mistake
 // that spans lines, and never quote a value that may hold a secret.
-func ParseConfig(data []byte) (*Config, error) {
+func Parse(data []byte) (*Config, error) {
 	root, err := document(data)
 	if err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func ParseConfig(data []byte) (*Config, error) {
 	if err := root.Decode(&c); err != nil {
 		return nil, firstLine(err)
 	}
-	if err := c.validate(); err != nil {
+	if err := c.Validate(); err != nil {
 		return nil, err
 	}
 	return &c, nil
