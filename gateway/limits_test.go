@@ -128,7 +128,7 @@ func TestTenantsDoNotShareLimits(t *testing.T) {
 func TestKeysHaveLimitsBesideTheTenant(t *testing.T) {
 	s := serve(t, replies(200, plainReply), frozen(config.Limits{RPM: 3}, config.Limits{}), configure(func(c *config.Config) {
 		c.Tenants[0].Keys[0].Limits.RPM = 1
-		c.Tenants[0].Keys = append(c.Tenants[0].Keys, Key{Hash: config.HashKey("sk-second-key")})
+		c.Tenants[0].Keys = append(c.Tenants[0].Keys, config.Key{Hash: config.HashKey("sk-second-key")})
 	}))
 	for _, step := range []struct {
 		key  string

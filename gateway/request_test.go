@@ -17,7 +17,7 @@ func TestRequestsAreEditedByteForByte(t *testing.T) {
 	const salt = "s"
 	tests := []struct {
 		name   string
-		limit  MaxTokens
+		limit  config.MaxTokens
 		salted bool
 		usage  bool
 		body   string
@@ -121,7 +121,7 @@ func TestAsk(t *testing.T) {
 	tests := []struct {
 		name  string
 		body  string
-		limit MaxTokens
+		limit config.MaxTokens
 		want  limit.Ask
 	}{
 		{"text of messages", `{"model":"a","max_tokens":10,"messages":[{"role":"user","content":"12345678"},{"role":"user","content":[{"type":"text","text":"1234"}]}]}`,
