@@ -106,6 +106,8 @@ var mayImport = map[string][]string{
 	"gateway/queue":      {},
 	"gateway/health":     {},
 	"gateway/config":     {},
+	"gateway/anthropic":  {},
+	"gateway/websocket":  {},
 	"reports/tui":        {"reports"},
 	"reports/record":     nil, // leaves: see below
 	"reports/stats":      nil,
@@ -120,6 +122,7 @@ var mayImport = map[string][]string{
 var strict = []string{
 	"simulator", "engine/kv", "engine/sched", "engine/model", "engine/cpu", "engine/modeled",
 	"gateway/limit", "gateway/route", "gateway/queue", "gateway/health", "gateway/config", "loadgen/mock",
+	"gateway/websocket",
 }
 
 func under(pkg, dir string) bool { return pkg == dir || strings.HasPrefix(pkg, dir+"/") }

@@ -1,0 +1,133 @@
+package websocket
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/llmctl/llmctl/internal/openai"
+)
+
+const (
+	// pingEvery is shorter than the minute after which proxies drop connections
+	// on which nothing moves.
+	pingEvery = 20 * time.Second
+	// pongPatience is how long a client may take to answer a ping. What was sent
+	// before it has to be read first.
+	pongPatience = 60 * time.Second
+	// closeGrace is what a closing server leaves its clients to hear of it.
+	closeGrace = time.Second
+)
+
+// Server owns the connections that were upgraded. http.Server knows nothing of
+// them any more: it neither waits for them nor closes them.
+type Server struct {
+	// Origins returns the origins, beside the server's own host, from which pages
+	// may connect; see CheckOrigins for their form. nil means none.
+	Origins func() []string
+	// Refuse answers a request that is not upgraded, with an error for the client.
+	Refuse func(w http.ResponseWriter, r *http.Request, status int, problem *openai.Error)
+
+	mu     sync.Mutex
+	closed bool
+	open   map[*conn]struct{}
+	idle   []chan struct{} // closed when the last connection ends
+	wg     sync.WaitGroup
+}
+
+// IsUpgrade tells whether a request asks for WebSocket.
+func IsUpgrade(r *http.Request) bool {
+	return r.Method == http.MethodGet && strings.EqualFold(r.Header.Get("Upgrade"), "websocket")
+}
+
+// Handler upgrades requests and serves each connection's one request with next,
+// as a POST to the same path. The body ends with the first message; the request's
+// context ends when the client closes the connection or sends more.
+func (s *Server) Handler(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := &conn{}
+		if !s.enter(c) {
+			s.Refuse(w, r, http.StatusServiceUnavailable, openai.NewError("server_error", "the gateway is shutting down", "", "overloaded"))
+			return
+		}
+		defer s.leave(c)
+		if status, problem := c.accept(w, r, s.origins()); problem != nil {
+			s.Refuse(w, r, status, problem)
+			return
+		}
+		c.serve(r, next)
+	})
+}
+
+func (s *Server) origins() []string {
+	if s.Origins == nil {
+		return nil
+	}
+	return s.Origins()
+}
+
+func (s *Server) enter(c *conn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false
+	}
+	if s.open == nil {
+		s.open = map[*conn]struct{}{}
+	}
+	s.open[c] = struct{}{}
+	s.wg.Add(1)
+	return true
+}
+
+func (s *Server) leave(c *conn) {
+	s.mu.Lock()
+	delete(s.open, c)
+	if len(s.open) == 0 {
+		for _, idle := range s.idle {
+			close(idle)
+		}
+		s.idle = nil
+	}
+	s.mu.Unlock()
+	s.wg.Done()
+}
+
+// Wait returns when no connection is open, or with ctx's error.
+func (s *Server) Wait(ctx context.Context) error {
+	idle := make(chan struct{})
+	s.mu.Lock()
+	if len(s.open) == 0 {
+		s.mu.Unlock()
+		return nil
+	}
+	s.idle = append(s.idle, idle)
+	s.mu.Unlock()
+	select {
+	case <-idle:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Close accepts no more connections and waits for those that are open. What the
+// handlers behind them have not ended by then, or a client does not close in
+// return, is cut off after a second.
+func (s *Server) Close() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	defer time.AfterFunc(closeGrace, s.cut).Stop()
+	s.wg.Wait()
+}
+
+func (s *Server) cut() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.open {
+		c.cut()
+	}
+}
