@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"go.opentelemetry.io/otel/trace"
+
 	"crypto/rand"
 	"net/http"
 	"time"
@@ -23,6 +25,7 @@ type exchange struct {
 	who     *principal // nil until authenticated
 	model   *model     // nil until the alias is known
 	try     *attempt   // the last one; nil before the first
+	span    trace.Span // nil without tracing
 	retries int        // attempts before it, endpoints that could not be reached among them
 
 	deadline    deadline
@@ -41,6 +44,7 @@ func (g *Gateway) begin(w http.ResponseWriter, r *http.Request) *exchange {
 	x := &exchange{g: g, table: g.table.Load(), w: w, r: r, id: requestID(r.Header), began: g.now()}
 	x.deadline.control = http.NewResponseController(w)
 	w.Header()["X-Request-Id"] = []string{x.id}
+	x.startSpan()
 	return x
 }
 

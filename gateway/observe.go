@@ -17,6 +17,7 @@ func (x *exchange) observe(end time.Time) {
 	}
 	x.count(end)
 	x.logLine(end)
+	x.endSpan(end)
 }
 
 // status is what the client saw, or 499 when it did not wait for it.
