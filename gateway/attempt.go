@@ -130,9 +130,11 @@ func (x *exchange) attempt(ctx context.Context, q *request, t *target) (f *failu
 	if refused != nil {
 		return refused
 	}
+	x.enter(phaseAdmission)
 	if f := x.admit(); f != nil {
 		return f
 	}
+	x.enter(phaseFirst)
 	defer func() { x.try.endpoint.release() }() // the one that was tried last
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -26,6 +26,7 @@ type exchange struct {
 	model   *model     // nil until the alias is known
 	try     *attempt   // the last one; nil before the first
 	span    trace.Span // nil without tracing
+	live    *live
 	retries int        // attempts before it, endpoints that could not be reached among them
 
 	deadline    deadline
@@ -44,6 +45,8 @@ func (g *Gateway) begin(w http.ResponseWriter, r *http.Request) *exchange {
 	x := &exchange{g: g, table: g.table.Load(), w: w, r: r, id: requestID(r.Header), began: g.now()}
 	x.deadline.control = http.NewResponseController(w)
 	w.Header()["X-Request-Id"] = []string{x.id}
+	x.live = &live{id: x.id, began: x.began, phase: phaseArrived}
+	g.lives.add(x.live)
 	x.startSpan()
 	return x
 }
@@ -108,6 +111,7 @@ func (x *exchange) fail(f *failure) {
 func (x *exchange) finish() {
 	end := x.g.now()
 	x.settle(end)
+	x.g.lives.remove(x.live)
 	x.observe(end)
 }
 

@@ -43,6 +43,7 @@ type Gateway struct {
 	reloading sync.Mutex // one Reload at a time
 	state     state
 	metrics   *metrics
+	lives     lives
 
 	draining atomic.Bool
 	open     sync.RWMutex    // read-locked by each request, so that Close can wait for all

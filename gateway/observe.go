@@ -76,6 +76,7 @@ func (x *exchange) count(end time.Time) {
 	if o := x.outcome(); o.upstreamFault() && x.try.endpoint != nil {
 		m.upstream.WithLabelValues(x.try.target.provider.name, x.try.endpoint.base, string(o)).Inc()
 	}
+	x.countGenAI(end)
 	input, cached, output := x.charged()
 	m.tokens.WithLabelValues(tenant, alias, "input").Add(float64(max(input, 0)))
 	m.tokens.WithLabelValues(tenant, alias, "cached").Add(float64(max(cached, 0)))
