@@ -27,7 +27,7 @@ type exchange struct {
 	try     *attempt   // the last one; nil before the first
 	span    trace.Span // nil without tracing
 	live    *live
-	retries int        // attempts before it, endpoints that could not be reached among them
+	retries int // attempts before it, endpoints that could not be reached among them
 
 	deadline    deadline
 	reservation *limit.Reservation

@@ -107,6 +107,7 @@ var mayImport = map[string][]string{
 	"gateway/health":     {},
 	"gateway/config":     {},
 	"gateway/telemetry":  {},
+	"gateway/page":       {},
 	"reports/tui":        {"reports"},
 	"reports/record":     nil, // leaves: see below
 	"reports/stats":      nil,
