@@ -14,6 +14,7 @@ import (
 
 	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/llmctl/llmctl/gateway/limit"
+	"github.com/llmctl/llmctl/gateway/websocket"
 )
 
 // Options are the gateway's dependencies. Each has a default.
@@ -44,6 +45,7 @@ type Gateway struct {
 	state     state
 	metrics   *metrics
 	lives     lives
+	sockets   *websocket.Server
 
 	draining atomic.Bool
 	open     sync.RWMutex    // read-locked by each request, so that Close can wait for all
@@ -86,6 +88,7 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 		g.tracer = o.Traces.Tracer("github.com/llmctl/llmctl/gateway")
 	}
 	g.start = g.now()
+	g.sockets = g.newSockets()
 	g.metrics = newMetrics(g)
 	if err := g.Reload(c); err != nil {
 		return nil, err
@@ -139,6 +142,7 @@ func (g *Gateway) Close() {
 		g.Drain()
 		g.kill(cutShutdown)
 		g.open.Lock() // from here on, TryRLock refuses
+		g.sockets.Close()
 		g.client.CloseIdleConnections()
 	})
 }

@@ -28,8 +28,9 @@ const maxHeld = 64 << 10
 type relay struct {
 	x         *exchange
 	timers    *timers
-	hideUsage bool  // the client did not ask for usage: its chunk stays here
-	choices   int64 // how many finish reasons make the answer complete
+	beat      *heartbeat // nil when the client gets none
+	hideUsage bool       // the client did not ask for usage: its chunk stays here
+	choices   int64      // how many finish reasons make the answer complete
 
 	held     []byte // what came before the first output
 	finished int64
@@ -51,8 +52,10 @@ func (r *relay) stream(ctx context.Context, response *http.Response) *failure {
 	buffer := buffers.Get().(*[8 << 10]byte)
 	defer buffers.Put(buffer)
 	var frames framer
+	defer r.beat.stop()
 	for {
 		n, readErr := response.Body.Read(buffer[:])
+		r.beat.hold()
 		now := r.x.g.now()
 		for f := range frames.push(buffer[:n]) {
 			if failure := r.handle(f, now); failure != nil {
@@ -69,6 +72,7 @@ func (r *relay) stream(ctx context.Context, response *http.Response) *failure {
 		if !r.flush() {
 			return clientGone()
 		}
+		r.beat.release()
 	}
 }
 

@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -27,51 +28,57 @@ func brief(word string) string {
 	return strings.ToValidUTF8(word[:most], "") + "…"
 }
 
-// errorKinds are the vendor's types of errors with their status, and what
-// OpenAI's API says instead.
-var errorKinds = map[string]struct {
-	status     int
-	kind, code string
-}{
-	"invalid_request_error": {http.StatusBadRequest, "invalid_request_error", ""},
-	"authentication_error":  {http.StatusUnauthorized, "authentication_error", "invalid_api_key"},
-	"billing_error":         {http.StatusForbidden, "insufficient_quota", "insufficient_quota"},
-	"permission_error":      {http.StatusForbidden, "permission_error", ""},
-	"not_found_error":       {http.StatusNotFound, "invalid_request_error", "model_not_found"},
-	"conflict_error":        {http.StatusConflict, "invalid_request_error", ""},
-	"request_too_large":     {http.StatusRequestEntityTooLarge, "invalid_request_error", "request_too_large"},
-	"rate_limit_error":      {http.StatusTooManyRequests, "rate_limit_error", "rate_limit_exceeded"},
-	"timeout_error":         {http.StatusGatewayTimeout, "timeout_error", "upstream_timeout"},
-	"api_error":             {http.StatusInternalServerError, "server_error", ""},
-	"overloaded_error":      {http.StatusServiceUnavailable, "server_error", "overloaded"},
+// errorKinds are what OpenAI's API says for the vendor's types of errors.
+var errorKinds = map[string]struct{ kind, code string }{
+	"invalid_request_error": {"invalid_request_error", ""},
+	"authentication_error":  {"authentication_error", "invalid_api_key"},
+	"billing_error":         {"insufficient_quota", "insufficient_quota"},
+	"permission_error":      {"permission_error", ""},
+	"not_found_error":       {"invalid_request_error", "model_not_found"},
+	"conflict_error":        {"invalid_request_error", ""},
+	"request_too_large":     {"invalid_request_error", "request_too_large"},
+	"rate_limit_error":      {"rate_limit_error", "rate_limit_exceeded"},
+	"timeout_error":         {"timeout_error", "upstream_timeout"},
+	"api_error":             {"server_error", ""},
+	"overloaded_error":      {"server_error", "overloaded"},
 }
 
 // statusOverloaded is the vendor's own, for overloaded_error.
 const statusOverloaded = 529
 
-// Failure translates the body of an error, of an answer with that status or of
-// an event inside a stream (then status is 0). The status it returns is one that
-// OpenAI's clients know.
-func Failure(status int, body []byte) (int, *openai.Error) {
+// statusOf is a status that OpenAI's clients know. A bill that the gateway's
+// owner has not paid is a matter of the key, and not of the client.
+func statusOf(status int) int {
+	switch status {
+	case statusOverloaded:
+		return http.StatusServiceUnavailable
+	case http.StatusPaymentRequired:
+		return http.StatusForbidden
+	}
+	return status
+}
+
+// Failure translates the body of an error: of an answer with that status, or of
+// an event inside a stream, whose status is 0.
+func Failure(status int, body []byte) *openai.Error {
 	var problem gjson.Result
-	if gjson.ValidBytes(body) {
+	if json.Valid(body) { // it bounds the nesting, too
 		problem = gjson.GetBytes(body, "error")
 	}
 	message := problem.Get("message").Str
 	known, ok := errorKinds[problem.Get("type").Str]
 	switch {
-	case !ok && status == 0:
-		known = errorKinds["api_error"]
-	case !ok && status == statusOverloaded:
+	case ok:
+	case status == statusOverloaded:
 		known = errorKinds["overloaded_error"]
-	case !ok:
-		known.status, known.kind = status, "upstream_error"
+	default:
+		known.kind = "upstream_error"
 	}
 	if message == "" {
-		message = strings.TrimSpace(fmt.Sprintf("the provider answered %d %s", known.status, http.StatusText(known.status)))
+		message = strings.TrimSpace(fmt.Sprintf("the provider answered with an error %d %s", status, http.StatusText(status)))
 	}
-	if known.status == http.StatusBadRequest && strings.HasPrefix(message, "prompt is too long") {
+	if known.kind == "invalid_request_error" && strings.HasPrefix(message, "prompt is too long") {
 		known.code = "context_length_exceeded"
 	}
-	return known.status, openai.NewError(known.kind, message, "", known.code)
+	return openai.NewError(known.kind, message, "", known.code)
 }

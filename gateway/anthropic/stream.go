@@ -13,8 +13,7 @@ import (
 // stream translates the events of one answer, each as it comes. It keeps counts
 // and names, never content.
 type stream struct {
-	created   int64 // Unix seconds
-	nullUsage bool  // the client asked for usage, so that every chunk has the field
+	created int64 // Unix seconds
 
 	head     []byte // of every chunk
 	counts   usage
@@ -69,8 +68,7 @@ func (s *stream) append(dst []byte, e openai.Event) []byte {
 	case "message_stop":
 		return s.end(dst)
 	case "error":
-		_, problem := Failure(0, e.Data)
-		return s.fail(dst, problem)
+		return s.fail(dst, Failure(0, e.Data))
 	}
 	return dst // ping, and what later versions of the API add
 }
@@ -163,10 +161,7 @@ func (s *stream) chunk(dst []byte, field, value string) []byte {
 
 func (s *stream) tail(dst []byte, finish string) []byte {
 	dst = append(append(dst, `,"logprobs":null,"finish_reason":`...), finish...)
-	if s.nullUsage {
-		return append(dst, "}],\"usage\":null}\n\n"...)
-	}
-	return append(dst, "}]}\n\n"...)
+	return append(dst, "}],\"usage\":null}\n\n"...)
 }
 
 func (s *stream) finish(dst []byte, stop gjson.Result) []byte {

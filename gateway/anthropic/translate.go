@@ -17,33 +17,33 @@ const (
 )
 
 // Translate turns an answer, in place, into one that OpenAI's API could have
-// given: the body as it is read, and the status and body of an error.
-// includeUsage tells whether the client asked for usage in its stream; the chunk
-// with usage comes in any case. created is the answer's time in Unix seconds.
-func Translate(response *http.Response, includeUsage bool, created int64) {
+// given. The status changes at once, the body as it is read. Every chunk of a
+// stream has usage, null but in the one that ends it. created is the answer's
+// time in Unix seconds.
+func Translate(response *http.Response, created int64) {
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	source := response.Body
 	switch {
 	case response.StatusCode != http.StatusOK:
-		translateError(response)
+		status := response.StatusCode
+		response.StatusCode = statusOf(status)
+		response.Header.Set("Content-Type", "application/json")
+		cut := struct { // a cut error is still an error
+			io.Reader
+			io.Closer
+		}{io.LimitReader(source, maxErrorBody), source}
+		response.Body = &wholeReader{source: cut, translate: func(body []byte) ([]byte, error) {
+			return openai.ErrorBody(Failure(status, body)), nil
+		}}
 	case kind == "text/event-stream":
-		response.Body = &streamReader{source: response.Body, stream: stream{created: created, nullUsage: includeUsage}, in: make([]byte, readBuffer)}
+		response.Body = &streamReader{source: source, stream: stream{created: created}, in: make([]byte, readBuffer)}
 	case kind == "application/json":
-		response.Body = &answerReader{source: response.Body, created: created}
+		response.Body = &wholeReader{source: source, translate: func(body []byte) ([]byte, error) { return Answer(body, created) }}
 	default:
 		return // no answer of this API; whoever reads it sees that
 	}
 	response.ContentLength = -1
 	response.Header.Del("Content-Length")
-}
-
-func translateError(response *http.Response) {
-	body, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBody)) // a cut error is still an error
-	_ = response.Body.Close()                                          // what is left of it nobody reads
-	status, problem := Failure(response.StatusCode, body)
-	response.StatusCode = status
-	response.Status = fmt.Sprintf("%d %s", status, http.StatusText(status))
-	response.Header.Set("Content-Type", "application/json")
-	response.Body = io.NopCloser(bytes.NewReader(openai.ErrorBody(problem)))
 }
 
 // streamReader reads a stream of events in OpenAI's shape. What one read of the
@@ -94,18 +94,20 @@ func (r *streamReader) drain() {
 // Close implements io.Closer.
 func (r *streamReader) Close() error { return r.source.Close() }
 
-// answerReader reads a whole answer in OpenAI's shape.
-type answerReader struct {
-	source  io.ReadCloser
-	created int64
-	out     *bytes.Reader
-	err     error
+// wholeReader reads a body that can be translated only as a whole.
+type wholeReader struct {
+	source    io.ReadCloser
+	translate func([]byte) ([]byte, error)
+	out       *bytes.Reader // nil before the first read
+	err       error
 }
 
 // Read implements io.Reader.
-func (r *answerReader) Read(p []byte) (int, error) {
+func (r *wholeReader) Read(p []byte) (int, error) {
 	if r.out == nil {
-		r.translate()
+		var out []byte
+		out, r.err = r.all()
+		r.out = bytes.NewReader(out)
 	}
 	if r.err != nil {
 		return 0, r.err
@@ -113,23 +115,16 @@ func (r *answerReader) Read(p []byte) (int, error) {
 	return r.out.Read(p)
 }
 
-func (r *answerReader) translate() {
-	r.out = bytes.NewReader(nil)
-	message, err := io.ReadAll(io.LimitReader(r.source, maxMessage+1))
-	if err == nil && len(message) > maxMessage {
-		err = fmt.Errorf("message is larger than %d bytes", maxMessage)
-	}
+func (r *wholeReader) all() ([]byte, error) {
+	body, err := io.ReadAll(io.LimitReader(r.source, maxMessage+1))
 	if err != nil {
-		r.err = err
-		return
+		return nil, fmt.Errorf("reading the provider's answer: %w", err)
 	}
-	answer, err := Answer(message, r.created)
-	if err != nil {
-		r.err = err
-		return
+	if len(body) > maxMessage {
+		return nil, fmt.Errorf("the provider's answer is larger than %d bytes", maxMessage)
 	}
-	r.out = bytes.NewReader(answer)
+	return r.translate(body)
 }
 
 // Close implements io.Closer.
-func (r *answerReader) Close() error { return r.source.Close() }
+func (r *wholeReader) Close() error { return r.source.Close() }

@@ -90,10 +90,10 @@ func response(status int, kind string, body io.Reader) *http.Response {
 	}
 }
 
-func translated(t testing.TB, r io.Reader, includeUsage bool) string {
+func translated(t testing.TB, r io.Reader) string {
 	t.Helper()
 	answer := response(200, "text/event-stream; charset=utf-8", r)
-	Translate(answer, includeUsage, created)
+	Translate(answer, created)
 	if answer.ContentLength != -1 || answer.Header.Get("Content-Length") != "" {
 		t.Error("the length of the untranslated body stays")
 	}
@@ -166,7 +166,7 @@ func events(text string) func(yield func(string) bool) {
 func TestStream(t *testing.T) {
 	for _, tt := range streams {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, heard(t, translated(t, strings.NewReader(wire(tt.events)), false))); diff != "" {
+			if diff := cmp.Diff(tt.want, heard(t, translated(t, strings.NewReader(wire(tt.events))))); diff != "" {
 				t.Errorf("heard (-want +got):\n%s", diff)
 			}
 		})
@@ -176,18 +176,18 @@ func TestStream(t *testing.T) {
 // However the bytes come, the result is the same.
 func TestStreamCutAnywhere(t *testing.T) {
 	for _, tt := range streams {
-		want := translated(t, strings.NewReader(wire(tt.events)), true)
-		if got := translated(t, iotest.OneByteReader(strings.NewReader(strings.ReplaceAll(wire(tt.events), "\n", "\r\n"))), true); got != want {
+		want := translated(t, strings.NewReader(wire(tt.events)))
+		if got := translated(t, iotest.OneByteReader(strings.NewReader(strings.ReplaceAll(wire(tt.events), "\n", "\r\n")))); got != want {
 			t.Errorf("%s, a byte at a time:\n%s\ninstead of\n%s", tt.name, got, want)
 		}
 	}
 }
 
-// A client that asked for usage gets the field in every chunk, null but in the
-// last one.
-func TestStreamWithUsage(t *testing.T) {
+// Every chunk has the field usage, null but in the last one, as OpenAI's do when
+// asked for it.
+func TestUsageInEveryChunk(t *testing.T) {
 	n := 0
-	for event := range events(translated(t, strings.NewReader(wire(streams[0].events)), true)) {
+	for event := range events(translated(t, strings.NewReader(wire(streams[0].events)))) {
 		if chunk := gjson.Parse(event); event != "[DONE]" && !chunk.Get("usage").Exists() {
 			t.Errorf("no usage in %s", event)
 		}
@@ -200,7 +200,7 @@ func TestStreamWithUsage(t *testing.T) {
 
 // The stream is what the file says, to the byte: clients other than ours read it.
 func TestStreamOnTheWire(t *testing.T) {
-	got := translated(t, strings.NewReader(wire(streams[2].events)), true)
+	got := translated(t, strings.NewReader(wire(streams[2].events)))
 	want, err := os.ReadFile("testdata/tools.sse")
 	if err != nil {
 		t.Fatal(err)
@@ -215,7 +215,7 @@ func TestStreamHoldsNothingBack(t *testing.T) {
 	source, upstream := io.Pipe()
 	answer := response(200, "text/event-stream", nil)
 	answer.Body = source
-	Translate(answer, false, created)
+	Translate(answer, created)
 	buffer := make([]byte, 4096)
 	for _, e := range []string{started, hello} {
 		go upstream.Write([]byte(anthropictest.Event(e))) //nolint:errcheck // the read below ends it
@@ -235,7 +235,7 @@ func TestStreamHoldsNothingBack(t *testing.T) {
 func TestStreamThatBreaks(t *testing.T) {
 	broken := errors.New("connection reset")
 	answer := response(200, "text/event-stream", io.MultiReader(strings.NewReader(wire([]string{started, hello})), iotest.ErrReader(broken)))
-	Translate(answer, false, created)
+	Translate(answer, created)
 	text, err := io.ReadAll(answer.Body)
 	if !errors.Is(err, broken) || !strings.HasPrefix(heard(t, string(text)), "Hello") {
 		t.Errorf("read %q, %v", text, err)
@@ -258,7 +258,7 @@ func TestTranslateWholeAnswers(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			answer := response(tt.status, tt.kind, tt.body)
-			Translate(answer, false, created)
+			Translate(answer, created)
 			text, err := io.ReadAll(answer.Body)
 			if err != nil && (tt.fail == "" || !strings.Contains(err.Error(), tt.fail)) || err == nil && tt.fail != "" {
 				t.Errorf("reading: %v", err)
@@ -280,7 +280,7 @@ func FuzzStream(f *testing.F) {
 		f.Add([]byte(wire(tt.events)))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		got := translated(t, bytes.NewReader(data), true)
+		got := translated(t, bytes.NewReader(data))
 		ended := false
 		for event := range events(got) {
 			if ended {
@@ -291,7 +291,7 @@ func FuzzStream(f *testing.F) {
 			}
 			ended = event == "[DONE]" || gjson.Get(event, "error").Exists()
 		}
-		if again := translated(t, iotest.HalfReader(bytes.NewReader(data)), true); again != got {
+		if again := translated(t, iotest.HalfReader(bytes.NewReader(data))); again != got {
 			t.Errorf("read in halves: %q instead of %q", again, got)
 		}
 	})
@@ -307,7 +307,7 @@ func BenchmarkStream(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		answer := response(200, "text/event-stream", bytes.NewReader(text))
-		Translate(answer, false, created)
+		Translate(answer, created)
 		if _, err := io.Copy(io.Discard, answer.Body); err != nil {
 			b.Fatal(err)
 		}

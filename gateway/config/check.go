@@ -63,8 +63,8 @@ func (c *Config) checkProviders() ([]string, error) {
 			return nil, err
 		}
 		known = append(known, p.Name)
-		if p.Kind != "" && p.Kind != "openai" {
-			return nil, fmt.Errorf("provider %q: unknown kind %q, known: openai", p.Name, p.Kind)
+		if p.Kind != "" && p.Kind != "openai" && p.Kind != "anthropic" {
+			return nil, fmt.Errorf("provider %q: unknown kind %q, known: anthropic, openai", p.Name, p.Kind)
 		}
 		if err := checkVariable("key_env", p.KeyEnv); err != nil {
 			return nil, fmt.Errorf("provider %q: %w", p.Name, err)

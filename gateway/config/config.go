@@ -3,19 +3,25 @@ package config
 // Config is the gateway's configuration file. Parse reads it; keys that are not
 // listed here are refused.
 type Config struct {
-	Listen      string      `yaml:"listen"`          // host:port of the API
-	TLS         TLS         `yaml:"tls,omitempty"`   // of the API; without a certificate it speaks plain HTTP
-	Admin       Admin       `yaml:"admin,omitempty"` // metrics, health, usage and the page, apart from the API
-	Store       Store       `yaml:"store,omitempty"`
-	Traces      Traces      `yaml:"traces,omitempty"`
-	MaxBody     Size        `yaml:"max_body,omitempty"` // largest request body; 0 means DefaultMaxBody
-	Idempotency Idempotency `yaml:"idempotency,omitempty"`
-	Classes     []Class     `yaml:"classes,omitempty"` // absent: interactive before batch
-	Flags       []Flag      `yaml:"flags,omitempty"`
-	Filters     []Filter    `yaml:"filters,omitempty"`
-	Tenants     []Tenant    `yaml:"tenants"`
-	Providers   []Provider  `yaml:"providers"`
-	Models      []Model     `yaml:"models"`
+	Listen  string `yaml:"listen"`          // host:port of the API
+	TLS     TLS    `yaml:"tls,omitempty"`   // of the API; without a certificate it speaks plain HTTP
+	Admin   Admin  `yaml:"admin,omitempty"` // metrics, health, usage and the page, apart from the API
+	Store   Store  `yaml:"store,omitempty"`
+	Traces  Traces `yaml:"traces,omitempty"`
+	MaxBody Size   `yaml:"max_body,omitempty"` // largest request body; 0 means DefaultMaxBody
+	// Origins are those of pages in browsers, beside the gateway's own host, that
+	// may use WebSocket.
+	Origins []Origin `yaml:"origins,omitempty"`
+	// SSEKeepAlive is after how long a silence a stream gets a comment, which keeps
+	// proxies from closing it. Absent means never.
+	SSEKeepAlive Duration    `yaml:"sse_keepalive,omitempty"`
+	Idempotency  Idempotency `yaml:"idempotency,omitempty"`
+	Classes      []Class     `yaml:"classes,omitempty"` // absent: interactive before batch
+	Flags        []Flag      `yaml:"flags,omitempty"`
+	Filters      []Filter    `yaml:"filters,omitempty"`
+	Tenants      []Tenant    `yaml:"tenants"`
+	Providers    []Provider  `yaml:"providers"`
+	Models       []Model     `yaml:"models"`
 }
 
 // TLS is a listener's certificate, as paths of PEM files.

@@ -2,7 +2,6 @@ package websocket
 
 import (
 	"bufio"
-	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -71,23 +70,6 @@ func (h *handshake) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, buffer, err := http.NewResponseController(h.ResponseWriter).Hijack()
 	h.net = conn
 	return conn, buffer, err
-}
-
-// CheckOrigins reports the first of the patterns that is none. A pattern is an
-// origin, like https://app.example.com, in which * stands for any characters but
-// a slash; * alone is every origin.
-func CheckOrigins(patterns []string) error {
-	for _, p := range patterns {
-		if p == "*" {
-			continue
-		}
-		scheme, host, ok := strings.Cut(p, "://")
-		_, err := path.Match(p, "")
-		if !ok || err != nil || scheme != "http" && scheme != "https" || host == "" || strings.ContainsAny(host, "/?#@ ") {
-			return fmt.Errorf("expected an origin like https://app.example.com, or *, got %q", p)
-		}
-	}
-	return nil
 }
 
 // allowed tells whether a page of the origin may connect. Programs send no

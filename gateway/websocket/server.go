@@ -1,7 +1,6 @@
 package websocket
 
 import (
-	"context"
 	"net/http"
 	"strings"
 	"sync"
@@ -25,7 +24,8 @@ const (
 // them any more: it neither waits for them nor closes them.
 type Server struct {
 	// Origins returns the origins, beside the server's own host, from which pages
-	// may connect; see CheckOrigins for their form. nil means none.
+	// may connect, like https://app.example.com. In each * stands for any
+	// characters but a slash, and * alone is every origin. nil means none.
 	Origins func() []string
 	// Refuse answers a request that is not upgraded, with an error for the client.
 	Refuse func(w http.ResponseWriter, r *http.Request, status int, problem *openai.Error)
@@ -33,7 +33,6 @@ type Server struct {
 	mu     sync.Mutex
 	closed bool
 	open   map[*conn]struct{}
-	idle   []chan struct{} // closed when the last connection ends
 	wg     sync.WaitGroup
 }
 
@@ -85,32 +84,8 @@ func (s *Server) enter(c *conn) bool {
 func (s *Server) leave(c *conn) {
 	s.mu.Lock()
 	delete(s.open, c)
-	if len(s.open) == 0 {
-		for _, idle := range s.idle {
-			close(idle)
-		}
-		s.idle = nil
-	}
 	s.mu.Unlock()
 	s.wg.Done()
-}
-
-// Wait returns when no connection is open, or with ctx's error.
-func (s *Server) Wait(ctx context.Context) error {
-	idle := make(chan struct{})
-	s.mu.Lock()
-	if len(s.open) == 0 {
-		s.mu.Unlock()
-		return nil
-	}
-	s.idle = append(s.idle, idle)
-	s.mu.Unlock()
-	select {
-	case <-idle:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // Close accepts no more connections and waits for those that are open. What the
