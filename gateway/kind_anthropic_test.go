@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -279,4 +280,16 @@ func TestVendorThatSaysNothingTimesOut(t *testing.T) {
 		t.Errorf("answer %d %s", got.status, got.body)
 	}
 	s.settled()
+}
+
+func TestConfigurationOfAVendorInTheDocsIsAccepted(t *testing.T) {
+	docs, err := os.ReadFile("../docs/anthropic.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, _ := strings.Cut(string(docs), "```yaml\n")
+	block, _, found := strings.Cut(block, "```")
+	if _, err := config.Parse([]byte(block)); err != nil || !found {
+		t.Errorf("%v in\n%s", err, block)
+	}
 }

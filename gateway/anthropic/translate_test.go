@@ -55,6 +55,8 @@ var streams = []struct {
 	{"thoughts", []string{started, thoughtOpen, thought, signature, stopped, textOpen, hello, stopped, ended, over}, "Hello \"é漢🙂\"|hm\n||stop|125 100 15|done"},
 	{"two tools after text", append(append(append([]string{started, textOpen, hello, stopped}, call(1, "toolu_1", "f", "", `{"a":`, `"b\"c"}`)...), call(2, "toolu_2", "g")...), byTool, over),
 		`Hello "é漢🙂"||0 toolu_1 f {"a":"b\"c"};1 toolu_2 g {}|tool_calls|125 100 89|done`},
+	{"a long piece of a tool call", append(append([]string{started}, call(0, "toolu_1", "f", `{"a":"`, strings.Repeat("x", 200<<10), `"}`)...), byTool, over),
+		`||0 toolu_1 f {"a":"` + strings.Repeat("x", 200<<10) + `"}|tool_calls|125 100 89|done`},
 	{"error at once", []string{overloaded}, `|||||overloaded`},
 	{"error on the way", []string{started, textOpen, hello, overloaded, over}, `Hello "é漢🙂"|||||overloaded`},
 	{"no end marker after the finish", []string{started, textOpen, hello, stopped, ended}, `Hello "é漢🙂"|||stop|125 100 15|done`},
