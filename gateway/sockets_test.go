@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"testing"
@@ -250,6 +251,66 @@ func TestCloseTellsSocketsWhy(t *testing.T) {
 		t.Errorf("heard %q", got)
 	}
 	wait(t, closed, "the gateway")
+}
+
+func TestCloseDoesNotWaitForWhatDoesNotCome(t *testing.T) {
+	asked := make(chan struct{}, 100) // for the time, first of all when a request begins
+	s := serve(t, replies(200, plainReply), func(_ *config.Config, o *Options) {
+		o.Now = func() time.Time { asked <- struct{}{}; return time.Now() }
+	})
+	for len(asked) > 0 {
+		<-asked
+	}
+	c := s.dial(nil) // and says nothing
+	body, never := io.Pipe()
+	defer never.Close() //nolint:errcheck // of a pipe
+	r := s.request(t.Context(), "")
+	r.Body = body
+	posted := make(chan error, 1)
+	go func() {
+		response, err := s.client.Do(r)
+		if err == nil {
+			err = response.Body.Close()
+		}
+		posted <- err
+	}()
+	for range 2 {
+		wait(t, asked, "a request")
+	}
+	closed := make(chan struct{})
+	go func() { s.gateway.Close(); close(closed) }()
+	if got := s.hear(c); len(got) != 2 || !strings.Contains(got[0], "shutting down") || !strings.HasPrefix(got[1], "1013 status 503") {
+		t.Errorf("heard %q", got)
+	}
+	wait(t, closed, "the gateway")
+	never.Close() //nolint:errcheck // of a pipe
+	wait(t, posted, "the answer to the POST")
+}
+
+func TestRandomlyClosedSocketsLeakNothing(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		sse(w, roleEvent, helloEvent, worldEvent, finishEvent, usageEvent, doneEvent)
+	}, configure(func(c *config.Config) { c.Tenants[0].Limits.Concurrent = 50 }))
+	random := rand.New(rand.NewPCG(7, 7)) //nolint:gosec // a test's own dice
+	for range 200 {
+		c := s.dial(nil)
+		hear := random.IntN(8)
+		if hear > 0 {
+			s.say(c, streamBody)
+		}
+		for range hear - 1 {
+			if _, _, err := c.Read(t.Context()); err != nil {
+				break
+			}
+		}
+		if random.IntN(2) == 0 {
+			_ = c.CloseNow()
+		} else {
+			_ = c.Close(ws.StatusNormalClosure, "")
+		}
+	}
+	s.settled()
 }
 
 func TestPagesOfStrangersMayNotConnect(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"os"
 )
 
@@ -13,6 +14,12 @@ type body struct {
 	conn    *conn
 	message io.Reader
 	err     error
+}
+
+// IsMessage tells whether a request's body is the message of a connection.
+func IsMessage(r *http.Request) bool {
+	_, ok := r.Body.(*body)
+	return ok
 }
 
 // Read implements io.Reader.

@@ -156,6 +156,9 @@ func TestRequest(t *testing.T) {
 			var got http.Header
 			var line string
 			_, url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				if !IsMessage(r) {
+					t.Error("the body is not known as a message")
+				}
 				body, err := io.ReadAll(r.Body)
 				got, line = r.Header, fmt.Sprintf("%s %s %s %v", r.Method, r.URL.Path, body, err)
 				events(w, "data: [DONE]\n\n")
