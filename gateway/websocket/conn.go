@@ -13,6 +13,8 @@ import (
 
 // conn is one connection, with the one request that it carries.
 type conn struct {
+	pings pings
+
 	ws     *ws.Conn
 	cancel context.CancelFunc // ends the request
 	tasks  sync.WaitGroup     // beside the handler; the end of the connection ends them
@@ -53,7 +55,7 @@ func (c *conn) serve(r *http.Request, next http.Handler) {
 // keep it and a client that is gone is noticed. A ping outlives the request, since
 // to end it would close the connection; the closing ends it.
 func (c *conn) keepAlive(ctx context.Context) {
-	ticker := time.NewTicker(pingEvery)
+	ticker := time.NewTicker(c.pings.every)
 	defer ticker.Stop()
 	for {
 		select {
@@ -64,7 +66,7 @@ func (c *conn) keepAlive(ctx context.Context) {
 		if c.writing.Load() {
 			continue // the write's own deadline says whether the client reads
 		}
-		patience, done := context.WithTimeout(context.WithoutCancel(ctx), pongPatience)
+		patience, done := context.WithTimeout(context.WithoutCancel(ctx), c.pings.patience)
 		err := c.ws.Ping(patience)
 		done()
 		if err != nil {

@@ -9,16 +9,18 @@ import (
 	"github.com/llmctl/llmctl/internal/openai"
 )
 
-const (
-	// pingEvery is shorter than the minute after which proxies drop connections
-	// on which nothing moves.
-	pingEvery = 20 * time.Second
-	// pongPatience is how long a client may take to answer a ping. What was sent
-	// before it has to be read first.
-	pongPatience = 60 * time.Second
-	// closeGrace is what a closing server leaves its clients to hear of it.
-	closeGrace = time.Second
-)
+// closeGrace is what a closing server leaves its clients to hear of it.
+const closeGrace = time.Second
+
+// pings say how connections are kept.
+type pings struct {
+	every    time.Duration
+	patience time.Duration // with a client that has to answer; it first reads what came before
+}
+
+// standardPings come more often than each minute, after which many proxies drop a
+// connection on which nothing moves.
+var standardPings = pings{every: 20 * time.Second, patience: time.Minute}
 
 // Server owns the connections that were upgraded. http.Server knows nothing of
 // them any more: it neither waits for them nor closes them.
@@ -29,6 +31,8 @@ type Server struct {
 	Origins func() []string
 	// Refuse answers a request that is not upgraded, with an error for the client.
 	Refuse func(w http.ResponseWriter, r *http.Request, status int, problem *openai.Error)
+
+	pings pings // standardPings when zero
 
 	mu     sync.Mutex
 	closed bool
@@ -46,7 +50,10 @@ func IsUpgrade(r *http.Request) bool {
 // context ends when the client closes the connection or sends more.
 func (s *Server) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := &conn{}
+		c := &conn{pings: s.pings}
+		if c.pings == (pings{}) {
+			c.pings = standardPings
+		}
 		if !s.enter(c) {
 			s.Refuse(w, r, http.StatusServiceUnavailable, openai.NewError("server_error", "the gateway is shutting down", "", "overloaded"))
 			return

@@ -344,6 +344,42 @@ func TestSlowReaderIsBounded(t *testing.T) {
 	}
 }
 
+func TestClientsArePinged(t *testing.T) {
+	for _, answers := range []bool{true, false} {
+		ended := make(chan error, 1)
+		s, url := serve(t, func(_ http.ResponseWriter, r *http.Request) {
+			_, _ = io.ReadAll(r.Body)
+			<-r.Context().Done()
+			ended <- nil
+		})
+		s.pings = pings{every: time.Millisecond, patience: 50 * time.Millisecond}
+		if answers {
+			s.pings.patience = patience
+		}
+		pinged := make(chan struct{}, 1)
+		c := dial(t, url, &ws.DialOptions{OnPingReceived: func(context.Context, []byte) bool {
+			select {
+			case pinged <- struct{}{}:
+			default:
+			}
+			return answers
+		}})
+		send(t, c, "{}")
+		heard := make(chan []string, 1)
+		go func() { heard <- listen(t, c) }() // a client that reads
+		wait(t, pinged)
+		if answers {
+			wait(t, pinged)
+			if len(ended) > 0 {
+				t.Error("a client that answers is given up")
+			}
+			_ = c.CloseNow()
+		}
+		wait(t, ended)
+		wait(t, heard)
+	}
+}
+
 func TestHandlerThatPanicsLeavesNothingBehind(t *testing.T) {
 	s, url := serve(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	c := dial(t, url, nil)
