@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/llmctl/llmctl/gateway/limit"
+	"github.com/llmctl/llmctl/gateway/route"
 	"github.com/llmctl/llmctl/internal/openai"
 )
 
@@ -20,10 +21,13 @@ type exchange struct {
 	table   *table   // of the configuration that it began with
 	dialect *dialect // nil where no model is asked for
 
-	who     *principal // nil until authenticated
-	model   *model     // nil until the alias is known
-	try     *attempt   // the last one; nil before the first
-	retries int        // attempts before it, endpoints that could not be reached among them
+	who     *principal   // nil until authenticated
+	model   *model       // nil until the alias is known
+	class   string       // its latency class
+	left    []route.Left // targets that cannot serve it
+	step    *step        // of its plan; nil before the first
+	try     *attempt     // the last one; nil before the first
+	retries int          // attempts before it, endpoints that could not be reached among them
 
 	deadline    deadline
 	reservation *limit.Reservation
