@@ -24,6 +24,7 @@ type metrics struct {
 	e2e        *prometheus.HistogramVec // all three: alias, deployment, arm
 	attempts   *prometheus.CounterVec   // alias, deployment, arm, outcome
 	armTokens  *prometheus.CounterVec   // alias, deployment, arm, kind
+	genAI      *genAI
 }
 
 // prefix begins the names of all metrics.
@@ -60,6 +61,7 @@ func newMetrics(g *Gateway) *metrics {
 	}
 	m.registry.MustRegister(m.requests, m.tokens, m.limits, m.rejections, m.upstream, m.inFlight, m.ttft, m.tpot, m.e2e, m.attempts, m.armTokens, endpoints{g},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.genAI = newGenAI(m.registry)
 	return m
 }
 
