@@ -14,6 +14,7 @@ import (
 
 	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/llmctl/llmctl/gateway/limit"
+	"github.com/llmctl/llmctl/gateway/segments"
 )
 
 // Options are the gateway's dependencies. Each has a default.
@@ -58,6 +59,8 @@ type state struct {
 	limiter *limit.Limiter
 	scopes  map[scopeKey]*limit.Scope
 	pools   map[string]*pool // by provider
+
+	sketches map[sketchKey]*segments.Sketch
 }
 
 // New returns a gateway for a configuration. It reads the environment variables

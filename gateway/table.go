@@ -7,6 +7,7 @@ import (
 	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/llmctl/llmctl/gateway/health"
 	"github.com/llmctl/llmctl/gateway/route"
+	"github.com/llmctl/llmctl/gateway/segments"
 )
 
 // table is everything that one configuration says, ready for requests. It never
@@ -32,8 +33,9 @@ type model struct {
 	rename    bool // answers carry the alias in the place of the deployment's name
 	targets   []*target
 	fallbacks []*target
-	chooser   *route.Chooser // among targets and fallbacks
-	judges    bool           // requests by their complexity
+	chooser   *route.Chooser   // among targets and fallbacks
+	judges    bool             // requests by their complexity
+	sketch    *segments.Sketch // nil when there is to be no report
 }
 
 // target is a deployment: a model of a provider.
@@ -81,6 +83,9 @@ func newTable(c *config.Config, env config.Environment, old state, next *state) 
 	}
 	for i := range c.Models {
 		m := newModel(&c.Models[i], byName, c.Flags)
+		if config.On(c.Segments.Enabled) {
+			m.sketch = next.sketch(old, m.alias, int(c.Segments.Excerpt))
+		}
 		t.models[m.alias] = m
 		t.aliases = append(t.aliases, m.alias)
 	}

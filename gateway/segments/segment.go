@@ -44,9 +44,9 @@ func known(s string, names []string) string {
 }
 
 const (
-	// maxSegments and maxText bound what is read of one prompt: it is beginnings
+	// MaxSegments and maxText bound what is read of one prompt: it is beginnings
 	// that repeat.
-	maxSegments = 24
+	MaxSegments = 24
 	maxText     = 256 << 10
 )
 
@@ -75,7 +75,7 @@ func cut(prompt []Segment) []piece {
 	var d xxhash.Digest
 	d.Reset()
 	pieces, upTo := make([]piece, 0, 64), 0
-	for s := range prompt[:min(len(prompt), maxSegments)] {
+	for s := range prompt[:min(len(prompt), MaxSegments)] {
 		seg := &prompt[s]
 		for _, text := range []string{seg.Part, seg.Role} {
 			_, _ = d.WriteString(text)
