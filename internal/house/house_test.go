@@ -108,6 +108,7 @@ var mayImport = map[string][]string{
 	"gateway/config":     {},
 	"gateway/segments":   {},
 	"gateway/telemetry":  {},
+	"gateway/page":       {},
 	"reports/tui":        {"reports"},
 	"reports/record":     nil, // leaves: see below
 	"reports/stats":      nil,
