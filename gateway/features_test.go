@@ -1,9 +1,12 @@
 package gateway
 
 import (
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/llmctl/llmctl/gateway/config"
 )
 
 // Of a request, what its prompt is made of decides where its cache may be: the
@@ -82,6 +85,37 @@ func TestWhatARequestNeeds(t *testing.T) {
 			}
 			if got := strings.Join(q.needs(), " "); got != test.want {
 				t.Errorf("needs %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// BenchmarkPlan is what choosing a target, hashing the prompt for affinity and
+// taking it into the report add to a request of 2 KiB.
+func BenchmarkPlan(b *testing.B) {
+	s := serve(b, replies(200, plainReply), configure(func(c *config.Config) {
+		c.Models[0].Sticky = "tenant"
+		c.Models[0].Targets = append(c.Models[0].Targets, config.Target{Provider: "cluster", Model: "other", Canary: true})
+	}))
+	q, err := parseRequest(&chat, []byte(`{"model":"small","messages":[{"role":"system","content":"`+strings.Repeat("Be kind. ", 220)+`"},{"role":"user","content":"hi"}]}`))
+	if err != nil {
+		b.Fatal(err)
+	}
+	x := s.gateway.begin(httptest.NewRecorder(), s.request(b.Context(), ""))
+	if f := x.authenticate(); f != nil {
+		b.Fatal(f.outcome)
+	}
+	if f := x.resolve(q.model); f != nil {
+		b.Fatal(f.outcome)
+	}
+	for _, step := range []struct {
+		name string
+		run  func()
+	}{{"plan", func() { _, _ = x.plan(q) }}, {"blocks", func() { q.blocks("m", "salt") }}, {"report", func() { x.sketch(q) }}} {
+		b.Run(step.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				step.run()
 			}
 		})
 	}

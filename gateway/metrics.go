@@ -70,6 +70,7 @@ func (m *metrics) prepare(t *table) {
 	for _, alias := range t.aliases {
 		m.inFlight.WithLabelValues(alias)
 	}
+	m.arms(t)
 }
 
 // endpoints publishes what is known of the endpoints of the table in use.

@@ -79,19 +79,10 @@ func (x *exchange) count(end time.Time) {
 	x.countGenAI(end)
 	input, cached, output := x.charged()
 	x.countAttempt(x.outcome())
-	x.countArm(input, cached, output)
+	x.countArm(end)
 	m.tokens.WithLabelValues(tenant, alias, "input").Add(float64(max(input, 0)))
 	m.tokens.WithLabelValues(tenant, alias, "cached").Add(float64(max(cached, 0)))
 	m.tokens.WithLabelValues(tenant, alias, "output").Add(float64(max(output, 0)))
-	if d, ok := x.ttft(); ok {
-		m.ttft.WithLabelValues(alias, x.try.target.name, x.try.target.arm()).Observe(d.Seconds())
-	}
-	if d, ok := x.tpot(); ok {
-		m.tpot.WithLabelValues(alias, x.try.target.name, x.try.target.arm()).Observe(d.Seconds())
-	}
-	if x.failure == nil {
-		m.e2e.WithLabelValues(alias, x.try.target.name, x.try.target.arm()).Observe(end.Sub(x.began).Seconds())
-	}
 }
 
 func (o outcome) upstreamFault() bool {

@@ -47,6 +47,7 @@ type target struct {
 	context  int64   // tokens that fit; 0: unknown
 	factor   float64 // of its tokens that one of the gateway's estimate is
 	fallback bool
+	metrics  armMetrics
 	patient  bool // a fallback that does not take what others have no room for
 }
 

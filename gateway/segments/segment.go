@@ -15,9 +15,7 @@ type Segment struct {
 	Text  string // JSON text: of the content, without quotes where it is a string
 }
 
-// name is how a report calls the segment.
-func (s *Segment) name() string { return name(s.Part, s.Index) }
-
+// name is how a report calls a segment.
 func name(part string, index int) string {
 	if index < 0 {
 		return part
