@@ -14,6 +14,7 @@ import (
 
 	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/llmctl/llmctl/gateway/limit"
+	"github.com/llmctl/llmctl/gateway/segments"
 	"github.com/llmctl/llmctl/gateway/websocket"
 )
 
@@ -60,6 +61,8 @@ type state struct {
 	limiter *limit.Limiter
 	scopes  map[scopeKey]*limit.Scope
 	pools   map[string]*pool // by provider
+
+	sketches map[sketchKey]*segments.Sketch
 }
 
 // New returns a gateway for a configuration. It reads the environment variables

@@ -3,22 +3,19 @@ package config
 // Config is the gateway's configuration file. Parse reads it; keys that are not
 // listed here are refused.
 type Config struct {
-	Listen  string `yaml:"listen"`          // host:port of the API
-	TLS     TLS    `yaml:"tls,omitempty"`   // of the API; without a certificate it speaks plain HTTP
-	Admin   Admin  `yaml:"admin,omitempty"` // metrics, health, usage and the page, apart from the API
-	Store   Store  `yaml:"store,omitempty"`
-	Traces  Traces `yaml:"traces,omitempty"`
-	MaxBody Size   `yaml:"max_body,omitempty"` // largest request body; 0 means DefaultMaxBody
-	// Origins are those of pages in browsers, beside the gateway's own host, that
-	// may use WebSocket.
-	Origins []Origin `yaml:"origins,omitempty"`
-	// SSEKeepAlive is after how long a silence a stream gets a comment, which keeps
-	// proxies from closing it. Absent means never.
-	SSEKeepAlive Duration    `yaml:"sse_keepalive,omitempty"`
+	Listen       string      `yaml:"listen"`          // host:port of the API
+	TLS          TLS         `yaml:"tls,omitempty"`   // of the API; without a certificate it speaks plain HTTP
+	Admin        Admin       `yaml:"admin,omitempty"` // metrics, health, usage and the page, apart from the API
+	Store        Store       `yaml:"store,omitempty"`
+	Traces       Traces      `yaml:"traces,omitempty"`
+	MaxBody      Size        `yaml:"max_body,omitempty"`      // largest request body; 0 means DefaultMaxBody
+	Origins      []Origin    `yaml:"origins,omitempty"`       // of pages in browsers, beside the gateway's own host, that may use WebSocket
+	SSEKeepAlive Duration    `yaml:"sse_keepalive,omitempty"` // silence after which a stream gets a comment, for proxies; never when absent
 	Idempotency  Idempotency `yaml:"idempotency,omitempty"`
 	Classes      []Class     `yaml:"classes,omitempty"` // absent: interactive before batch
 	Flags        []Flag      `yaml:"flags,omitempty"`
 	Filters      []Filter    `yaml:"filters,omitempty"`
+	Segments     Segments    `yaml:"segments,omitempty"`
 	Tenants      []Tenant    `yaml:"tenants"`
 	Providers    []Provider  `yaml:"providers"`
 	Models       []Model     `yaml:"models"`
@@ -213,6 +210,9 @@ type Target struct {
 	// Absent means that nothing is known against it.
 	Capabilities []string `yaml:"capabilities,omitempty"`
 	Context      Count    `yaml:"context,omitempty"` // tokens of prompt and answer that fit
+	// TokensFactor is how many tokens of this model one token of the gateway's
+	// estimate is: tokenizers differ. 1 when absent.
+	TokensFactor float64  `yaml:"tokens_factor,omitempty"`
 	Classes      []string `yaml:"classes,omitempty"` // classes that it serves; absent means all
 	Flag         string   `yaml:"flag,omitempty"`    // only for requests for which the flag is on, and then before targets without
 	USDPer1M     Price    `yaml:"usd_per_1m,omitempty"`

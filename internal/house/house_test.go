@@ -108,6 +108,7 @@ var mayImport = map[string][]string{
 	"gateway/config":     {},
 	"gateway/anthropic":  {},
 	"gateway/websocket":  {},
+	"gateway/segments":   {},
 	"gateway/telemetry":  {},
 	"gateway/page":       {},
 	"reports/tui":        {"reports"},
