@@ -249,6 +249,20 @@ func TestErrorsInsideTheVendorsStream(t *testing.T) {
 	})
 }
 
+// An answer that breaks off is charged for what came of it, though the vendor
+// counts output only at the end and puts several tokens into an event.
+func TestBrokenAnswerOfTheVendorIsChargedForWhatCame(t *testing.T) {
+	long := strings.Replace(vendorText, "Hello", strings.Repeat("word ", 80), 1)
+	s := vendorFront(t, &anthropictest.Vendor{Answer: says(vendorStart, long)})
+	s.post(streamBody)
+	s.settled()
+	for _, field := range []string{`"input_tokens":11,`, `"output_tokens":100,`, `"tokens_source":"estimated"`} {
+		if !strings.Contains(s.logs.String(), field) {
+			t.Errorf("log lacks %s: %s", field, s.logs.String())
+		}
+	}
+}
+
 func TestCancellationReachesTheVendor(t *testing.T) {
 	began, gone := make(chan struct{}), make(chan struct{})
 	s := vendorFront(t, &anthropictest.Vendor{Answer: func(w http.ResponseWriter, r *http.Request, _ anthropictest.Request) {

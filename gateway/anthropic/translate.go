@@ -91,6 +91,19 @@ func (r *streamReader) drain() {
 	}
 }
 
+// bytesPerToken is the usual rule of thumb; the vendor counts only at the end.
+const bytesPerToken = 4
+
+// Progress is what the answer used so far, for one that does not come to its end:
+// the input as the vendor counted it when it began, 0 when it did not, and an
+// estimate of the output, whose events hold several tokens each.
+func (r *streamReader) Progress() (input, output int64) {
+	if c := &r.stream.counts; c.plausible() {
+		input = c.prompt()
+	}
+	return input, (r.stream.written + bytesPerToken - 1) / bytesPerToken
+}
+
 // Close implements io.Closer.
 func (r *streamReader) Close() error { return r.source.Close() }
 

@@ -43,21 +43,27 @@ const most = 1 << 40
 // append writes OpenAI's usage object, null without counts that can be true. All
 // input counts as prompt, and what the cache served is cached.
 func (u *usage) append(dst []byte) []byte {
-	for _, n := range []int64{u.input, u.cacheRead, u.cacheWrite, u.output} {
-		if n < 0 || n > most {
-			return append(dst, "null"...)
-		}
-	}
-	if !u.known {
+	if !u.plausible() {
 		return append(dst, "null"...)
 	}
-	prompt := u.input + u.cacheRead + u.cacheWrite
+	prompt := u.prompt()
 	dst = strconv.AppendInt(append(dst, `{"prompt_tokens":`...), prompt, 10)
 	dst = strconv.AppendInt(append(dst, `,"completion_tokens":`...), u.output, 10)
 	dst = strconv.AppendInt(append(dst, `,"total_tokens":`...), prompt+u.output, 10)
 	dst = strconv.AppendInt(append(dst, `,"prompt_tokens_details":{"cached_tokens":`...), u.cacheRead, 10)
 	dst = strconv.AppendInt(append(dst, `},"completion_tokens_details":{"reasoning_tokens":`...), min(max(u.thinking, 0), u.output), 10)
 	return append(dst, "}}"...)
+}
+
+func (u *usage) prompt() int64 { return u.input + u.cacheRead + u.cacheWrite }
+
+func (u *usage) plausible() bool {
+	for _, n := range []int64{u.input, u.cacheRead, u.cacheWrite, u.output} {
+		if n < 0 || n > most {
+			return false
+		}
+	}
+	return u.known
 }
 
 // finishReason is OpenAI's word for why the answer ended.
