@@ -32,6 +32,9 @@ func (g *Gateway) upgrading(post http.Handler) http.Handler {
 	socket, wrong := g.sockets.Handler(post), g.answering(wrongMethod("POST"))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if websocket.IsUpgrade(r) {
+			id := requestID(r.Header) // the upgrade is the only answer with a header
+			r.Header.Set("X-Request-Id", id)
+			w.Header().Set("X-Request-Id", id)
 			socket.ServeHTTP(w, r)
 			return
 		}

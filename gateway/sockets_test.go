@@ -334,6 +334,20 @@ func TestPagesOfStrangersMayNotConnect(t *testing.T) {
 	}
 }
 
+func TestUpgradeNamesTheRequest(t *testing.T) {
+	s := serve(t, replies(200, plainReply))
+	c, response, err := ws.Dial(t.Context(), s.url+"/v1/chat/completions", &ws.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + searchKey}}}) //nolint:bodyclose // there is none after an upgrade
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.say(c, plainBody)
+	s.hear(c)
+	s.settled()
+	if id := response.Header.Get("X-Request-Id"); id == "" || !strings.Contains(s.logs.String(), `"request_id":"`+id+`"`) {
+		t.Errorf("id %q, log %s", id, s.logs.String())
+	}
+}
+
 func TestGetWithoutAnUpgradeIsNoRequest(t *testing.T) {
 	s := serve(t, replies(200, plainReply))
 	r := s.request(t.Context(), "")
