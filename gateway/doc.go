@@ -7,6 +7,6 @@
 // request; request.go reads and edits bodies; plan.go chooses targets by what
 // features.go finds in a request; attempt.go tries them, send.go their endpoints,
 // kind.go speaks their protocols; stream.go passes streams on, sockets.go over
-// WebSocket; exchange.go settles what was used, observe.go reports it, arms.go by target, and sketches.go what
-// repeats in prompts.
+// WebSocket; exchange.go settles what was used, observe.go reports it, arms.go by
+// target, and sketches.go what repeats in prompts.
 package gateway
