@@ -346,11 +346,11 @@ func TestSlowReaderIsBounded(t *testing.T) {
 
 func TestClientsArePinged(t *testing.T) {
 	for _, answers := range []bool{true, false} {
-		ended := make(chan error, 1)
+		ended := make(chan struct{}, 1)
 		s, url := serve(t, func(_ http.ResponseWriter, r *http.Request) {
 			_, _ = io.ReadAll(r.Body)
 			<-r.Context().Done()
-			ended <- nil
+			ended <- struct{}{}
 		})
 		s.pings = pings{every: time.Millisecond, patience: 50 * time.Millisecond}
 		if answers {
