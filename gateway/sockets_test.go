@@ -283,7 +283,7 @@ func TestCloseDoesNotWaitForWhatDoesNotCome(t *testing.T) {
 		t.Errorf("heard %q", got)
 	}
 	wait(t, closed, "the gateway")
-	never.Close() //nolint:errcheck // of a pipe
+	never.Close()                                 //nolint:errcheck // of a pipe
 	_ = wait(t, posted, "the answer to the POST") // a refusal, or a connection that is closed
 }
 
