@@ -42,6 +42,8 @@ func (c *Config) variables() (all []variable) {
 		}
 	}
 	add(c.Admin.TokenEnv, "admin.token_env")
+	add(c.Store.LimitsKeyEnv, "store.limits_key_env")
+	add(c.Store.UsageKeyEnv, "store.usage_key_env")
 	for _, t := range c.Tenants {
 		for i, k := range t.Keys {
 			add(k.KeyEnv, "key %d of tenant %q", i+1, t.Name)
