@@ -86,6 +86,5 @@ func (f *gatewayFlags) run(s *iostreams.IO) error {
 	for _, text := range c.Warnings() {
 		log.Warn(text)
 	}
-	servers.announce()
 	return servers.serve(s, f, g, file)
 }
