@@ -73,7 +73,12 @@ func (f *gatewayFlags) run(s *iostreams.IO) error {
 	if f.check {
 		return f.runCheck(s, c, lookup)
 	}
-	g, err := gateway.New(c, gateway.Options{Logger: log, LookupEnv: lookup})
+	traces, err := startTraces(c, log, lookup)
+	if err != nil {
+		return usagef("%s: %w", f.path, err)
+	}
+	defer traces.stop()
+	g, err := gateway.New(c, gateway.Options{Logger: log, LookupEnv: lookup, Traces: traces.provider()})
 	if err != nil {
 		return usagef("%s: %w", f.path, err)
 	}
