@@ -97,7 +97,7 @@ func tenantTable(c *config.Config) reports.Table {
 		}
 		t.Rows = append(t.Rows, []string{tenant.Name, "", bounds(tenant.Limits), listed(tenant.Models), classes})
 		for i, k := range tenant.Keys {
-			t.Rows = append(t.Rows, []string{"", k.Called(i), bounds(k.Limits), narrowed(k.Models), narrowed(k.Classes)})
+			t.Rows = append(t.Rows, []string{"", k.Label(i), bounds(k.Limits), narrowed(k.Models), narrowed(k.Classes)})
 		}
 	}
 	return t

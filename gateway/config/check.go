@@ -39,7 +39,7 @@ func (c *Config) collect() (*collection, error) {
 	all.tenants, errs[0] = namesOf("tenant", "tenants", "name", c.Tenants, func(t Tenant) string { return t.Name })
 	all.providers, errs[1] = namesOf("provider", "providers", "name", c.Providers, func(p Provider) string { return p.Name })
 	all.aliases, errs[2] = namesOf("model", "models", "alias", c.Models, func(m Model) string { return m.Alias })
-	all.classes, errs[3] = namesOf("class", "classes", "name", c.latencyClasses(), func(c Class) string { return c.Name })
+	all.classes, errs[3] = namesOf("class", "classes", "name", c.AllClasses(), func(c Class) string { return c.Name })
 	all.flags, errs[4] = namesOf("flag", "flags", "name", c.Flags, func(f Flag) string { return f.Name })
 	all.filters, errs[5] = namesOf("filter", "filters", "name", c.Filters, func(f Filter) string { return f.Name })
 	for _, err := range errs {
@@ -59,12 +59,4 @@ func (c *Config) collect() (*collection, error) {
 		all.kinds[p.Name] = p.Kind
 	}
 	return all, nil
-}
-
-// latencyClasses are the configured classes, or those that there are without any.
-func (c *Config) latencyClasses() []Class {
-	if len(c.Classes) > 0 {
-		return c.Classes
-	}
-	return DefaultClasses()
 }

@@ -47,7 +47,8 @@ func (s span) expected(kind reflect.Kind) string {
 	if s.open {
 		from = "above"
 	}
-	return fmt.Sprintf("expected %s %s %d to %d", what, from, int64(s.least), int64(s.most))
+	digits := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+	return fmt.Sprintf("expected %s %s %s to %s", what, from, digits(s.least), digits(s.most))
 }
 
 var reads = reflect.TypeFor[yaml.Unmarshaler]()
