@@ -415,3 +415,28 @@ func TestGatewaySpeaksTLSOnBothAddresses(t *testing.T) {
 	}
 	g.end()
 }
+
+func TestGatewaySendsItsTracesBeforeItEnds(t *testing.T) {
+	posts := make(chan string, 100)
+	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		posts <- r.URL.Path
+	}))
+	defer collector.Close()
+	endpoint, release := pausing(t)
+	release()
+	g := startGateway(t, gatewayFile(endpoint, "small", fmt.Sprintf("traces: { endpoint: %q }\n", collector.URL)))
+	if got := g.status("small"); got != 200 {
+		t.Errorf("status %d", got)
+	}
+	g.signal(syscall.SIGTERM)
+	g.end()
+	select {
+	case path := <-posts:
+		if path != "/v1/traces" {
+			t.Errorf("a POST to %s", path)
+		}
+	default:
+		t.Error("no traces were sent")
+	}
+}

@@ -16,12 +16,15 @@ type span struct {
 	open        bool
 }
 
+// anything is the range of a field that has none: finite, and above zero.
+var anything = span{least: 0, most: 1e15, open: true}
+
 // spanOf reads a field's tag, written as in mathematics: in:"(0,1]" is above 0 and
 // at most 1.
 func spanOf(f reflect.StructField) (s span, ok bool) {
 	text, ok := f.Tag.Lookup("in")
 	if !ok {
-		return s, false
+		return anything, false
 	}
 	least, most, cut := strings.Cut(strings.Trim(text, "([]"), ",")
 	var bad1, bad2 error
