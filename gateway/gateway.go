@@ -15,6 +15,7 @@ import (
 	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/llmctl/llmctl/gateway/limit"
 	"github.com/llmctl/llmctl/gateway/reload"
+	"github.com/llmctl/llmctl/gateway/segments"
 )
 
 // Options are the gateway's dependencies. Each has a default.
@@ -61,6 +62,8 @@ type state struct {
 	limiter *limit.Limiter
 	scopes  map[scopeKey]*limit.Scope
 	pools   map[string]*pool // by provider
+
+	sketches map[sketchKey]*segments.Sketch
 }
 
 // New returns a gateway for a configuration. It reads the environment variables
@@ -117,7 +120,8 @@ func (g *Gateway) Reload(c *config.Config) error {
 	}
 	t.origin = g.start
 	next.apply(c)
-	g.state.scopes, g.state.pools = next.scopes, next.pools // the limiter is in use
+	// All but the limiter, which requests are reading.
+	g.state.scopes, g.state.pools, g.state.sketches = next.scopes, next.pools, next.sketches
 	g.metrics.prepare(t)
 	g.table.Store(t)
 	return nil

@@ -12,6 +12,9 @@ func (c *Config) Validate() error {
 	if err := checkRanges("", reflect.ValueOf(*c)); err != nil {
 		return err
 	}
+	if err := c.Segments.check(); err != nil {
+		return err
+	}
 	all, err := c.collect()
 	if err != nil {
 		return err

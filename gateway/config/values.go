@@ -72,3 +72,10 @@ func (u *USD) UnmarshalYAML(node *yaml.Node) error {
 	*u = USD(v)
 	return nil
 }
+
+// Words is a list that says something other when it is empty than when it is
+// absent.
+type Words []string
+
+// IsZero implements yaml.IsZeroer: an empty list is written.
+func (w Words) IsZero() bool { return w == nil }

@@ -108,6 +108,7 @@ var mayImport = map[string][]string{
 	"gateway/config":     {},
 	"gateway/reload":     {"gateway/config"},
 	"gateway/certs":      {"gateway/config"},
+	"gateway/segments":   {},
 	"gateway/telemetry":  {},
 	"gateway/page":       {},
 	"reports/tui":        {"reports"},
