@@ -14,6 +14,7 @@ import (
 
 	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/llmctl/llmctl/gateway/limit"
+	"github.com/llmctl/llmctl/gateway/reload"
 	"github.com/llmctl/llmctl/gateway/segments"
 	"github.com/llmctl/llmctl/gateway/websocket"
 )
@@ -48,6 +49,8 @@ type Gateway struct {
 	lives     lives
 	sockets   *websocket.Server
 
+	file     atomic.Pointer[reload.File] // that the configuration is from; nil without one
+	leaving  atomic.Bool
 	draining atomic.Bool
 	open     sync.RWMutex    // read-locked by each request, so that Close can wait for all
 	alive    context.Context // ended by Close
@@ -120,7 +123,8 @@ func (g *Gateway) Reload(c *config.Config) error {
 	}
 	t.origin = g.start
 	next.apply(c)
-	g.state = next
+	// All but the limiter, which requests are reading.
+	g.state.scopes, g.state.pools, g.state.sketches = next.scopes, next.pools, next.sketches
 	g.metrics.prepare(t)
 	g.table.Store(t)
 	return nil
@@ -132,22 +136,6 @@ func (s *state) apply(c *config.Config) {
 	for _, p := range c.Providers {
 		s.pools[p.Name].set(p.URLs())
 	}
-}
-
-// Drain makes the gateway refuse new requests and report that it is not ready;
-// those that run go on. Call it on the first signal, then shut the server down.
-func (g *Gateway) Drain() { g.draining.Store(true) }
-
-// Close drains, ends every request that still runs with an error to its client,
-// and waits for all of them.
-func (g *Gateway) Close() {
-	g.closing.Do(func() {
-		g.Drain()
-		g.kill(cutShutdown)
-		g.open.Lock() // from here on, TryRLock refuses
-		g.sockets.Close()
-		g.client.CloseIdleConnections()
-	})
 }
 
 // elapsed is the limiter's clock at t. It comes from the monotonic clock, so a

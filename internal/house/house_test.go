@@ -108,6 +108,8 @@ var mayImport = map[string][]string{
 	"gateway/config":     {},
 	"gateway/anthropic":  {},
 	"gateway/websocket":  {},
+	"gateway/reload":     {"gateway/config"},
+	"gateway/certs":      {"gateway/config"},
 	"gateway/segments":   {},
 	"gateway/telemetry":  {},
 	"gateway/page":       {},
