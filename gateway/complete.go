@@ -37,6 +37,7 @@ func (x *exchange) complete() *failure {
 	inFlight.Inc()
 	defer inFlight.Dec()
 	q.bound(x.model.limit)
+	x.account.allowed = q.maxTokens * q.choices
 	plan := x.plan()
 	if f := x.reserve(q); f != nil {
 		return f
@@ -124,6 +125,7 @@ func (x *exchange) whole(ctx context.Context, response *http.Response) *failure 
 		body = renamed(body, "model", x.model.alias)
 	}
 	x.settle(x.g.now())
+	x.setCostHeader(x.w.Header())
 	x.succeed("application/json", body)
 	return nil
 }

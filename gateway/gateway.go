@@ -12,6 +12,7 @@ import (
 
 	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/llmctl/llmctl/gateway/limit"
+	"github.com/llmctl/llmctl/gateway/usage"
 )
 
 // Options are the gateway's dependencies. Each has a default.
@@ -21,12 +22,16 @@ type Options struct {
 	Rand      func() uint64               // uniform over uint64, for weights and jitter; math/rand/v2
 	Client    *http.Client                // for upstreams
 	LookupEnv func(string) (string, bool) // for the variables that the configuration names; os.LookupEnv
+	// Ledger keeps usage, and is closed by its owner after the gateway. Without one
+	// the gateway keeps sums in memory, whatever the configuration says: who opens
+	// files and databases is the caller's decision.
+	Ledger *usage.Ledger
 }
 
 // Gateway serves the API of one configuration at a time. What a configuration
 // says is in a table that Reload replaces; what has happened, in the state here,
-// which outlives tables. It has no goroutines of its own: everything runs inside
-// the requests that a server hands it.
+// which outlives tables. Everything runs inside the requests that a server hands it,
+// but for the ledger's writer.
 type Gateway struct {
 	log    *slog.Logger
 	now    func() time.Time
@@ -39,6 +44,8 @@ type Gateway struct {
 	reloading sync.Mutex // one Reload at a time
 	state     state
 	metrics   *metrics
+	ledger    *usage.Ledger
+	ownLedger bool
 
 	draining atomic.Bool
 	open     sync.RWMutex    // read-locked by each request, so that Close can wait for all
@@ -77,10 +84,14 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 	if g.lookup == nil {
 		g.lookup = os.LookupEnv
 	}
+	g.ledger = o.Ledger
 	g.start = g.now()
 	g.metrics = newMetrics(g)
 	if err := g.Reload(c); err != nil {
 		return nil, err
+	}
+	if g.ledger == nil {
+		g.ledger, g.ownLedger = usage.NewMemory(usage.Options{Logger: g.log}), true
 	}
 	g.alive, g.kill = context.WithCancelCause(context.Background())
 	return g, nil
@@ -132,6 +143,9 @@ func (g *Gateway) Close() {
 		g.kill(cutShutdown)
 		g.open.Lock() // from here on, TryRLock refuses
 		g.client.CloseIdleConnections()
+		if g.ownLedger {
+			_ = g.ledger.Close() // memory keeps everything
+		}
 	})
 }
 
