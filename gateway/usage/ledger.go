@@ -32,16 +32,19 @@ type Ledger struct {
 	log    *slog.Logger
 	keep   time.Duration
 
+	room   int    // records that may wait
+	prefix string // of ids: this ledger's own
+
 	mu      sync.Mutex
 	pending queue
+	writing int // records that have left the queue and are not in the store yet
 	serial  uint64
-	prefix  string // of ids: this ledger's own
 	stats   Stats
 	closed  bool
 
 	wake  chan struct{}   // a whole batch is there
 	flush chan chan error // wants to be told when all that came before is kept
-	stop  chan struct{}
+	stop  context.CancelFunc
 	done  chan struct{}
 	wrote writer
 }
@@ -67,15 +70,16 @@ func newLedger(s store, o Options) *Ledger {
 	}
 	l := &Ledger{
 		store: s, reader: Reader{s}, log: o.Logger, keep: o.Keep,
-		pending: queue{limit: o.Buffer},
+		room: o.Buffer,
 		// Time first, so that ids rise and an index of them grows at its end.
 		prefix: fmt.Sprintf("%011x-%s-", time.Now().UnixMilli(), rand.Text()[:10]),
 		wake:   make(chan struct{}, 1),
 		flush:  make(chan chan error),
-		stop:   make(chan struct{}),
 		done:   make(chan struct{}),
 	}
-	go l.run()
+	ctx, stop := context.WithCancel(context.Background())
+	l.stop = stop
+	go l.run(ctx)
 	return l
 }
 
@@ -86,11 +90,12 @@ func (l *Ledger) Append(r *Record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.stats.Appended++
-	if l.closed || !l.pending.push(r) {
+	if l.closed || l.pending.len()+l.writing >= l.room {
 		l.stats.Lost++
 		return
 	}
 	l.serial++
+	l.pending.push(r)
 	l.pending.last().id = fmt.Sprintf("%s%010x", l.prefix, l.serial)
 	if l.pending.len() == batchSize {
 		select {
@@ -152,9 +157,7 @@ func (l *Ledger) Close() error {
 	first := !l.closed
 	l.closed = true
 	l.mu.Unlock()
-	if first {
-		close(l.stop)
-	}
+	l.stop()
 	<-l.done
 	if !first {
 		return nil
@@ -166,25 +169,19 @@ func (l *Ledger) Close() error {
 	return err
 }
 
-// queue is a bounded first-in, first-out list of records.
+// queue is a first-in, first-out list of records.
 type queue struct {
-	limit   int
 	records []Record
 	head    int
 }
 
 func (q *queue) len() int { return len(q.records) - q.head }
 
-// push reports whether there was room.
-func (q *queue) push(r *Record) bool {
-	if q.len() >= q.limit {
-		return false
-	}
+func (q *queue) push(r *Record) {
 	if q.head > 0 && len(q.records) == cap(q.records) {
 		q.compact()
 	}
 	q.records = append(q.records, *r)
-	return true
 }
 
 func (q *queue) last() *Record { return &q.records[len(q.records)-1] }

@@ -1,6 +1,7 @@
 package usage
 
 import (
+	"flag"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -10,7 +11,16 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// doomed makes the test's binary a writer that is to be killed.
+var doomed = flag.String("doomed-file", "", "append to this usage file until killed")
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if *doomed != "" {
+		writeUntilKilled(*doomed)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // noon is when records of tests end, unless they say otherwise.
 var noon = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)

@@ -29,12 +29,7 @@ func (m *memory) write(_ context.Context, batch []Record) error {
 	return nil
 }
 
-func (b bin) day() int64 {
-	if b.hour < 0 {
-		return (b.hour - 23) / 24
-	}
-	return b.hour / 24
-}
+func (b bin) day() int64 { return b.hour / 24 }
 
 // keptDays is how many days' sums stay beyond the time that requests are kept: a
 // budget's month has to be whole.

@@ -12,7 +12,7 @@ func (r Rate) Per(n int64) (usd float64, ok bool) {
 	if r.Tokens <= 0 {
 		return 0, false
 	}
-	return float64(r.Cost) / nanosPerUSD / float64(r.Tokens) * float64(n), true
+	return float64(r.Cost) * float64(n) / float64(r.Tokens) / nanosPerUSD, true
 }
 
 // InputRate is what input tokens cost, cached ones included.

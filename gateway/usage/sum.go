@@ -184,11 +184,6 @@ func binOf(r *Record) bin {
 	}
 }
 
-// hourOf is the number of the hour, rounded down also before 1970.
-func hourOf(t time.Time) int64 {
-	h := t.Unix() / 3600
-	if t.Unix() < h*3600 {
-		h--
-	}
-	return h
-}
+// hourOf is the number of the hour. A clock from before 1970 is one that was never
+// set.
+func hourOf(t time.Time) int64 { return max(t.Unix(), 0) / 3600 }

@@ -18,13 +18,13 @@ const (
 type writer struct {
 	batch   []Record // being written; kept as it is until that succeeds, so that the store can tell it from new ones
 	failing bool
-	lost    int64 // when the outage began
+	lost    int64 // at the last success
 	started time.Time
 	pruned  time.Duration // when, since started; the next time after pruneEvery
 }
 
-// run brings records to the store until the ledger is closed.
-func (l *Ledger) run() {
+// run brings records to the store until ctx ends.
+func (l *Ledger) run(ctx context.Context) {
 	defer close(l.done)
 	tick := time.NewTicker(writeEvery)
 	defer tick.Stop()
@@ -32,14 +32,14 @@ func (l *Ledger) run() {
 	for {
 		select {
 		case <-l.wake:
-			_ = l.drain(context.Background()) // it has logged; the next tick tries again
+			_ = l.drain(ctx) // it has logged; the next tick tries again
 		case <-tick.C:
-			if l.drain(context.Background()) == nil {
-				l.prune()
+			if l.drain(ctx) == nil {
+				l.prune(ctx)
 			}
 		case reply := <-l.flush:
-			reply <- l.drain(context.Background())
-		case <-l.stop:
+			reply <- l.drain(ctx)
+		case <-ctx.Done():
 			l.finish()
 			return
 		}
@@ -53,6 +53,7 @@ func (l *Ledger) drain(ctx context.Context) error {
 		if len(w.batch) == 0 {
 			l.mu.Lock()
 			w.batch = l.pending.take(w.batch, batchSize)
+			l.writing = len(w.batch)
 			l.mu.Unlock()
 		}
 		if len(w.batch) == 0 {
@@ -61,6 +62,9 @@ func (l *Ledger) drain(ctx context.Context) error {
 		limited, cancel := context.WithTimeout(ctx, writePatience)
 		err := l.store.write(limited, w.batch)
 		cancel()
+		if err != nil && errors.Is(ctx.Err(), context.Canceled) {
+			return err // the ledger is being closed: it will be tried again
+		}
 		l.note(err, len(w.batch))
 		if err != nil {
 			return err
@@ -77,32 +81,34 @@ func (l *Ledger) note(err error, n int) {
 	l.stats.Failing = err != nil
 	if err == nil {
 		l.stats.Written += int64(n)
+		l.writing = 0
 	}
 	lost, waiting := l.stats.Lost, l.stats.Appended-l.stats.Written-l.stats.Lost
 	l.mu.Unlock()
 	w := &l.wrote
 	switch {
 	case err != nil && !w.failing:
-		l.log.Error("usage cannot be written, and waits in memory", "cause", err.Error(), "waiting", waiting, "room", l.pending.limit)
-		w.failing, w.lost = true, lost
+		l.log.Error("usage cannot be written, and waits in memory", "cause", err.Error(), "waiting", waiting, "room", l.room)
 	case err == nil && w.failing:
 		l.log.Info("usage is written again", "waiting", waiting, "lost", lost-w.lost)
-		w.failing = false
+	}
+	if w.failing = err != nil; !w.failing {
+		w.lost = lost
 	}
 }
 
 // prune forgets old requests, a slice at a time, so that records need not wait.
 // Its clock is the monotonic one: a step of the wall clock deletes nothing.
-func (l *Ledger) prune() {
+func (l *Ledger) prune(ctx context.Context) {
 	w := &l.wrote
 	ran := time.Since(w.started)
 	if ran-w.pruned < pruneEvery {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), writePatience)
+	ctx, cancel := context.WithTimeout(ctx, writePatience)
 	defer cancel()
 	more, err := l.store.prune(ctx, w.started.Add(ran-l.keep))
-	if err != nil {
+	if err != nil && !errors.Is(err, context.Canceled) {
 		l.log.Warn("old usage cannot be deleted", "cause", err.Error())
 	}
 	if err != nil || !more {
