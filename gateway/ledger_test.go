@@ -54,7 +54,7 @@ func (s *stand) records() []usage.Record {
 // keeping gives the gateway a ledger that keeps requests.
 func keeping(t *testing.T) func(*config.Config, *Options) {
 	return func(_ *config.Config, o *Options) {
-		l, err := usage.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "usage.db"), usage.Options{Logger: o.Logger})
+		l, err := usage.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "usage.db"), usage.Options{Logger: o.Logger, Keep: 200 * 365 * 24 * time.Hour})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,7 +16,7 @@ import (
 // writeUntilKilled appends records and says how many of them the ledger has called
 // written.
 func writeUntilKilled(path string) {
-	l, err := Open(context.Background(), "sqlite:"+path, Options{})
+	l, err := Open(context.Background(), "sqlite:"+path, Options{Keep: forever})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -139,7 +139,7 @@ func TestLockedFileIsSurvived(t *testing.T) {
 
 // A clock that jumps puts records where it says, loses none, and deletes none.
 func TestClockThatJumpsLosesNothing(t *testing.T) {
-	l, _ := openTest(t, Options{Keep: time.Hour})
+	l, _ := openTest(t, Options{})
 	l.Append(sample())
 	l.Append(sample(func(r *Record) { r.At = noon.AddDate(73, 0, 0) }))
 	l.Append(sample(func(r *Record) { r.At = time.Unix(-5000, 0) }))

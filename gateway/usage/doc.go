@@ -5,5 +5,6 @@
 // In reading order: record.go is what is known of a request, price.go what it
 // costs; ledger.go takes records without ever holding up a request, and writer.go
 // brings them to a store; sum.go is what a store adds up, query.go what can be
-// asked; csv.go, json.go and http.go export it.
+// asked; export.go, csv.go, json.go and http.go hand it
+// out; open.go and schema.go say where it is kept.
 package usage

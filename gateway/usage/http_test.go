@@ -216,7 +216,7 @@ func FuzzParseExport(f *testing.F) {
 		if err != nil {
 			return
 		}
-		e, err := parseExport(values, noon)
+		e, err := ParseExport(values, noon)
 		switch {
 		case err != nil && strings.ContainsAny(err.Error(), "\n\r"):
 			t.Errorf("error on several lines: %q", err)

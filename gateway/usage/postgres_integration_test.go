@@ -170,7 +170,7 @@ func TestPostgres(t *testing.T) {
 
 func openAt(t *testing.T, url string) *Ledger {
 	t.Helper()
-	l, err := Open(t.Context(), url, Options{Password: "s3cret"})
+	l, err := Open(t.Context(), url, Options{Password: "s3cret", Keep: forever})
 	if err != nil {
 		t.Fatal(err)
 	}
