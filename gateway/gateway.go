@@ -12,6 +12,7 @@ import (
 
 	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/llmctl/llmctl/gateway/limit"
+	"github.com/llmctl/llmctl/gateway/reload"
 	"github.com/llmctl/llmctl/gateway/usage"
 )
 
@@ -47,6 +48,8 @@ type Gateway struct {
 	ledger    *usage.Ledger
 	ownLedger bool
 
+	file     atomic.Pointer[reload.File] // that the configuration is from; nil without one
+	leaving  atomic.Bool
 	draining atomic.Bool
 	open     sync.RWMutex    // read-locked by each request, so that Close can wait for all
 	alive    context.Context // ended by Close
@@ -117,7 +120,7 @@ func (g *Gateway) Reload(c *config.Config) error {
 	}
 	t.origin = g.start
 	next.apply(c)
-	g.state = next
+	g.state.scopes, g.state.pools = next.scopes, next.pools // the limiter is in use
 	g.metrics.prepare(t)
 	g.table.Store(t)
 	return nil
@@ -129,24 +132,6 @@ func (s *state) apply(c *config.Config) {
 	for _, p := range c.Providers {
 		s.pools[p.Name].set(p.URLs())
 	}
-}
-
-// Drain makes the gateway refuse new requests and report that it is not ready;
-// those that run go on. Call it on the first signal, then shut the server down.
-func (g *Gateway) Drain() { g.draining.Store(true) }
-
-// Close drains, ends every request that still runs with an error to its client,
-// and waits for all of them.
-func (g *Gateway) Close() {
-	g.closing.Do(func() {
-		g.Drain()
-		g.kill(cutShutdown)
-		g.open.Lock() // from here on, TryRLock refuses
-		g.client.CloseIdleConnections()
-		if g.ownLedger {
-			_ = g.ledger.Close() // memory keeps everything
-		}
-	})
 }
 
 // elapsed is the limiter's clock at t. It comes from the monotonic clock, so a

@@ -235,7 +235,9 @@ func TestRecordHoldsWhatIsKnown(t *testing.T) {
 		`"prompt_tokens_details":{"cached_tokens":8},"completion_tokens_details":{"reasoning_tokens":3}}}`),
 		priced, keeping(t), func(c *config.Config, o *Options) {
 			c.Tenants[0].Keys[0].Name = "ci"
-			c.Models[0].Targets[0].Canary = true
+			most := 1_000_000 // of a million and one
+			c.Models[0].Targets[0].Canary, c.Models[0].Targets[0].Weight = true, &most
+			c.Models[0].Targets = append(c.Models[0].Targets, config.Target{Provider: "cluster", Model: "other"})
 			o.Now = func() time.Time { return start }
 		})
 	r := s.request(t.Context(), plainBody)
