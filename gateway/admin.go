@@ -19,7 +19,7 @@ func (g *Gateway) AdminHandler() http.Handler {
 	mux.Handle("GET /metrics", g.guarded(promhttp.HandlerFor(g.metrics.registry, promhttp.HandlerOpts{})))
 	mux.Handle("GET /admin/usage", g.guarded(usage.Handler(g.ledger, g.now)))
 	mux.Handle("POST /admin/reload", g.known(g.reload))
-	mux.HandleFunc("GET /livez", live)
+	mux.HandleFunc("GET /livez", livez)
 	mux.HandleFunc("GET /readyz", g.ready)
 	return bounded(mux)
 }

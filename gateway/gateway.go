@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"go.opentelemetry.io/otel/trace"
+
 	"context"
 	"log/slog"
 	"math/rand/v2"
@@ -22,6 +24,7 @@ type Options struct {
 	Now       func() time.Time            // time.Now
 	Rand      func() uint64               // uniform over uint64, for weights and jitter; math/rand/v2
 	Client    *http.Client                // for upstreams
+	Traces    trace.TracerProvider        // of OpenTelemetry; nil makes no spans, and the client's context goes on upstream
 	LookupEnv func(string) (string, bool) // for the variables that the configuration names; os.LookupEnv
 	// Ledger keeps usage, and is closed by its owner after the gateway. Without one
 	// the gateway keeps sums in memory, whatever the configuration says: who opens
@@ -39,7 +42,8 @@ type Gateway struct {
 	rand   func() uint64
 	lookup func(string) (string, bool)
 	client *http.Client
-	start  time.Time // origin of the limiter's clock
+	tracer trace.Tracer // nil when nobody wants spans
+	start  time.Time    // origin of the limiter's clock
 
 	table     atomic.Pointer[table]
 	reloading sync.Mutex // one Reload at a time
@@ -47,6 +51,7 @@ type Gateway struct {
 	metrics   *metrics
 	ledger    *usage.Ledger
 	ownLedger bool
+	lives     lives
 
 	file     atomic.Pointer[reload.File] // that the configuration is from; nil without one
 	leaving  atomic.Bool
@@ -88,6 +93,9 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 		g.lookup = os.LookupEnv
 	}
 	g.ledger = o.Ledger
+	if o.Traces != nil {
+		g.tracer = o.Traces.Tracer("github.com/llmctl/llmctl/gateway")
+	}
 	g.start = g.now()
 	g.metrics = newMetrics(g)
 	if err := g.Reload(c); err != nil {

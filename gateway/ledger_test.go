@@ -283,20 +283,6 @@ func TestTriesAndFallbackAreOnTheRecord(t *testing.T) {
 	}
 }
 
-// Ten tokens after the first in 55 ms are 5.5 ms each, not a whole number of them.
-func TestTimePerTokenIsNoWholeNumber(t *testing.T) {
-	start := time.Now()
-	x := &exchange{first: start, last: start.Add(55 * time.Millisecond)}
-	x.spent.estimate.Output = 11
-	if d, ok := x.tpot(); !ok || d != 5500*time.Microsecond {
-		t.Errorf("%v a token, want 5.5ms", d)
-	}
-	x.last = start.Add(55 * time.Microsecond)
-	if d, ok := x.tpot(); !ok || d != 5500*time.Nanosecond {
-		t.Errorf("%v a token, want 5.5µs", d)
-	}
-}
-
 // An answer that is given again costs nothing or the set share, and no tokens.
 func TestAnswerGivenAgainCostsWhatTheAliasSays(t *testing.T) {
 	tenth := 0.1

@@ -22,6 +22,7 @@ type metrics struct {
 	ttft       *prometheus.HistogramVec
 	tpot       *prometheus.HistogramVec
 	e2e        *prometheus.HistogramVec // all three: alias, deployment
+	genAI      *genAI
 }
 
 // prefix begins the names of all metrics.
@@ -57,6 +58,7 @@ func newMetrics(g *Gateway) *metrics {
 	m.registry.MustRegister(m.requests, m.limits, m.rejections, m.upstream, m.inFlight, m.ttft, m.tpot, m.e2e, endpoints{g}, ledgerStats{g},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.registry.MustRegister(m.money.collectors()...)
+	m.genAI = newGenAI(m.registry)
 	return m
 }
 

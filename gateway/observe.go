@@ -15,6 +15,7 @@ func (x *exchange) observe(end time.Time) {
 	end = x.ended(end)
 	x.count(end)
 	x.logLine(end)
+	x.endSpan(end)
 }
 
 // status is what the client saw, or 499 when it did not wait for it.
@@ -73,6 +74,7 @@ func (x *exchange) count(end time.Time) {
 	if o := x.outcome(); o.upstreamFault() && x.try.endpoint != nil {
 		m.upstream.WithLabelValues(x.try.target.provider.name, x.try.endpoint.base, string(o)).Inc()
 	}
+	x.countGenAI(end)
 	if d, ok := x.ttft(); ok {
 		m.ttft.WithLabelValues(alias, x.try.target.name).Observe(d.Seconds())
 	}

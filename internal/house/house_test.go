@@ -109,6 +109,8 @@ var mayImport = map[string][]string{
 	"gateway/usage":      {},
 	"gateway/reload":     {"gateway/config"},
 	"gateway/certs":      {"gateway/config"},
+	"gateway/telemetry":  {},
+	"gateway/page":       {},
 	"reports/tui":        {"reports"},
 	"reports/record":     nil, // leaves: see below
 	"reports/stats":      nil,
