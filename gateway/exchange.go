@@ -112,7 +112,7 @@ func (x *exchange) fail(f *failure) {
 func (x *exchange) finish() {
 	end := x.g.now()
 	x.settle(end)
-	x.keep(end)
+	x.meter(end)
 	x.g.lives.remove(x.live)
 	x.observe(end)
 }
