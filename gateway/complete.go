@@ -40,6 +40,7 @@ func (x *exchange) complete() *failure {
 		return f
 	}
 	q.bound(x.model.limit)
+	x.account.allowed = q.maxTokens * q.choices
 	plan, f := x.plan(q)
 	if f != nil {
 		return f
@@ -132,6 +133,7 @@ func (x *exchange) whole(ctx context.Context, response *http.Response) *failure 
 		body = renamed(body, "model", x.model.alias)
 	}
 	x.settle(x.g.now())
+	x.setCostHeader(x.w.Header())
 	x.succeed("application/json", body)
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/llmctl/llmctl/gateway/limit"
 	"github.com/llmctl/llmctl/gateway/reload"
 	"github.com/llmctl/llmctl/gateway/segments"
+	"github.com/llmctl/llmctl/gateway/usage"
 	"github.com/llmctl/llmctl/gateway/websocket"
 )
 
@@ -27,12 +28,16 @@ type Options struct {
 	Client    *http.Client                // for upstreams
 	Traces    trace.TracerProvider        // of OpenTelemetry; nil makes no spans, and the client's context goes on upstream
 	LookupEnv func(string) (string, bool) // for the variables that the configuration names; os.LookupEnv
+	// Ledger keeps usage, and is closed by its owner after the gateway. Without one
+	// the gateway keeps sums in memory, whatever the configuration says: who opens
+	// files and databases is the caller's decision.
+	Ledger *usage.Ledger
 }
 
 // Gateway serves the API of one configuration at a time. What a configuration
 // says is in a table that Reload replaces; what has happened, in the state here,
-// which outlives tables. It has no goroutines of its own: everything runs inside
-// the requests that a server hands it.
+// which outlives tables. Everything runs inside the requests that a server hands it,
+// but for the ledger's writer.
 type Gateway struct {
 	log    *slog.Logger
 	now    func() time.Time
@@ -46,6 +51,8 @@ type Gateway struct {
 	reloading sync.Mutex // one Reload at a time
 	state     state
 	metrics   *metrics
+	ledger    *usage.Ledger
+	ownLedger bool
 	lives     lives
 	sockets   *websocket.Server
 
@@ -90,6 +97,7 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 	if g.lookup == nil {
 		g.lookup = os.LookupEnv
 	}
+	g.ledger = o.Ledger
 	if o.Traces != nil {
 		g.tracer = o.Traces.Tracer("github.com/llmctl/llmctl/gateway")
 	}
@@ -98,6 +106,9 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 	g.metrics = newMetrics(g)
 	if err := g.Reload(c); err != nil {
 		return nil, err
+	}
+	if g.ledger == nil {
+		g.ledger, g.ownLedger = usage.NewMemory(usage.Options{Logger: g.log}), true
 	}
 	g.alive, g.kill = context.WithCancelCause(context.Background())
 	return g, nil

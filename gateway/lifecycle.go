@@ -39,6 +39,9 @@ func (g *Gateway) end() {
 	g.open.Lock() // from here on, TryRLock refuses
 	g.sockets.Close()
 	g.client.CloseIdleConnections()
+	if g.ownLedger {
+		_ = g.ledger.Close() // memory keeps everything
+	}
 }
 
 // Follow makes the gateway take new configurations from a file: its metrics and

@@ -111,6 +111,7 @@ var mayImport = map[string][]string{
 	"gateway/reload":     {"gateway/config"},
 	"gateway/certs":      {"gateway/config"},
 	"gateway/segments":   {},
+	"gateway/usage":      {},
 	"gateway/telemetry":  {},
 	"gateway/page":       {},
 	"reports/tui":        {"reports"},
