@@ -9,7 +9,7 @@ import (
 var bufferingCases = []Case{
 	{
 		ID: "buffering/spread", Title: "output arrives while it is made", Level: Must, Suite: Engine,
-		Why: "a hop that buffers turns a stream into one late answer", Issue: "Portkey-AI/gateway (streamHandler), maximhq/bifrost#5010",
+		Why:    "a hop that buffers turns a stream into one late answer",
 		Sends:  "a stream of 1 token, then streams of 128, 512 and 2,048 until one takes 100 ms longer",
 		Expect: "first and last output at least half of that time apart",
 		needs:  stream, try: arrivesSpread,

@@ -65,16 +65,6 @@ func longStreamLives(ctx context.Context, p *probe) (string, error) {
 	return "", wrong("cut after %s: %v", seen, g.err)
 }
 
-// finished reports whether some chunk has a finish_reason.
-func (s *streamed) finished() bool {
-	for e := range s.chunks {
-		if finishing(e) {
-			return true
-		}
-	}
-	return false
-}
-
 func longWholeLives(ctx context.Context, p *probe) (string, error) {
 	tokens, err := p.tokensFor(ctx, p.o.Long)
 	if err != nil {

@@ -148,6 +148,9 @@ func oneAnswer(s *streamed) (string, error) {
 }
 
 func finishes(s *streamed) (string, error) {
+	if err := s.broken(); err != nil {
+		return "", err
+	}
 	reasons, reason := 0, ""
 	for e := range s.chunks {
 		if e.output && reasons > 0 {
@@ -177,15 +180,18 @@ func doneLast(s *streamed) (string, error) {
 		}
 		return "last of " + sprintf("%d events", len(s.events)), nil
 	}
+	if err := s.broken(); err != nil {
+		return "", err
+	}
 	return "", wrong("no [DONE] in %d events", len(s.events))
 }
 
 func bodyEnds(s *streamed) (string, error) {
-	switch {
-	case s.waited:
+	if s.waited {
 		return "", wrong("the body had no end after [DONE]")
-	case s.err != nil:
-		return "", wrong("%v", s.err)
+	}
+	if err := s.broken(); err != nil {
+		return "", err
 	}
 	return sprintf("after %.2f s", s.ended.Seconds()), nil
 }
@@ -199,8 +205,8 @@ func sameAsWhole(ctx context.Context, p *probe) (string, error) {
 	if err != nil {
 		return "", skipped("no whole answer to compare with (whole/answered)")
 	}
-	if !s.closed || s.failure() != "" {
-		return "", skipped("the stream did not come to its end")
+	if err := s.complete(); err != nil {
+		return "", err
 	}
 	want, got := strings.TrimSpace(a.get("choices.0.message.content").String()), strings.TrimSpace(s.text())
 	if want != got {

@@ -2,6 +2,7 @@ package conform
 
 import (
 	"context"
+	"net/http"
 
 	"github.com/tidwall/gjson"
 )
@@ -120,22 +121,25 @@ func usageChunk(ctx context.Context, p *probe) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	chunks, finished := 0, false
+	if err := s.complete(); err != nil {
+		return "", err
+	}
+	chunks, early := 0, false
 	for e := range s.chunks {
-		finished = finished || finishing(e)
 		if !e.get("usage").IsObject() || len(e.get("choices").Array()) > 0 {
+			early = early || chunks > 0 && finishing(e)
 			continue
 		}
 		chunks++
 		if !e.get("choices").IsArray() {
 			return "", wrong("the chunk with usage has no choices member, expected []")
 		}
-		if !finished {
-			return "", wrong("usage came before the finish_reason")
-		}
 	}
-	if chunks != 1 {
+	switch {
+	case chunks != 1:
 		return "", wrong("%d chunks have usage and no choices", chunks)
+	case early:
+		return "", wrong("usage came before the finish_reason")
 	}
 	return "one", nil
 }
@@ -165,8 +169,8 @@ func noUsageChunk(ctx context.Context, p *probe) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if s.status != 200 {
-		return "", wrong("%s", s.said())
+	if s.status != http.StatusOK {
+		return "", skipped("stream_options are refused (usage/stream): %s", s.said())
 	}
 	for e := range s.chunks {
 		if e.get("usage").IsObject() && len(e.get("choices").Array()) == 0 {
@@ -181,8 +185,8 @@ func continuousUsage(ctx context.Context, p *probe) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if s.status != 200 {
-		return "", wrong("%s", s.said())
+	if s.status != http.StatusOK {
+		return "", skipped("stream_options are refused (usage/stream): %s", s.said())
 	}
 	last, with := int64(0), 0
 	for e := range s.chunks {

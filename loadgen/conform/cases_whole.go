@@ -2,6 +2,7 @@ package conform
 
 import (
 	"context"
+	"net/http"
 	"slices"
 )
 
@@ -118,7 +119,7 @@ func bounded(ctx context.Context, p *probe, change members) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if a.status != 200 {
+	if a.status != http.StatusOK {
 		return "", wrong("%s", a.said())
 	}
 	tokens, reason := a.get("usage.completion_tokens"), a.get("choices.0.finish_reason").String()

@@ -49,7 +49,9 @@ func WriteCatalogue(w io.Writer) error {
 	return err
 }
 
-func escape(s string) string { return strings.NewReplacer("<", "&lt;", "*", "\\*", "[", "\\[").Replace(s) }
+func escape(s string) string {
+	return strings.NewReplacer("<", "&lt;", "*", "\\*", "[", "\\[").Replace(s)
+}
 
 func from(issue string) string {
 	if issue == "" {

@@ -51,6 +51,9 @@ func (p *probe) streamed(ctx context.Context, body string) (*streamed, error) {
 func (p *probe) readStream(ctx context.Context, r request, enough func(*streamed) bool) (*streamed, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	// On a connection of its own, a stream can not suffer from how the one before
+	// it ended.
+	p.transport.CloseIdleConnections()
 	raw := new(wire)
 	begin := time.Now()
 	response, a, err := p.open(tapped(ctx, raw), r)
@@ -125,6 +128,36 @@ func (s *streamed) finish(ctx context.Context, err error, begin time.Time) {
 func (s *streamed) isDone() bool {
 	for i := range s.events {
 		if s.events[i].done {
+			return true
+		}
+	}
+	return false
+}
+
+// broken says why a stream ended before its time in a way that stream/no-error
+// tells, nil when it did not. What is missing then is that case's matter.
+func (s *streamed) broken() error {
+	if s.failure() != "" || s.err != nil {
+		return skipped("the stream broke (stream/no-error)")
+	}
+	return nil
+}
+
+// complete skips a case when a stream did not come to its end.
+func (s *streamed) complete() error {
+	if err := s.broken(); err != nil {
+		return err
+	}
+	if !s.isDone() && !s.finished() {
+		return skipped("the stream did not come to its end (stream/finish-reason)")
+	}
+	return nil
+}
+
+// finished reports whether some chunk has a finish_reason.
+func (s *streamed) finished() bool {
+	for e := range s.chunks {
+		if finishing(e) {
 			return true
 		}
 	}

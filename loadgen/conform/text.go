@@ -74,7 +74,7 @@ func (t *text) entry(before string, indent int, s string) {
 }
 
 // nameWidth is that of the longest name of a case, without its group.
-const nameWidth = 20
+const nameWidth = 21
 
 func (t *text) result(c *Result) {
 	_, name, _ := strings.Cut(c.ID, "/")
