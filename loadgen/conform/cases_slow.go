@@ -48,21 +48,31 @@ func longStreamLives(ctx context.Context, p *probe) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	seen, early, err := p.outlives(ctx, tokens)
+	if early { // the rate that was measured was too low
+		seen, _, err = p.outlives(ctx, 2*tokens)
+	}
+	return seen, err
+}
+
+// outlives streams so many tokens for as long as Options.Long. early says that
+// the model came to its own end before.
+func (p *probe) outlives(ctx context.Context, tokens int) (seen string, early bool, err error) {
 	begin := time.Now()
 	g, err := p.generation(ctx, tokens, func(*streamed) bool { return time.Since(begin) >= p.o.Long })
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
-	seen := fmt.Sprintf("%d events with output in %.1f s", g.outputs(), g.took.Seconds())
+	seen = fmt.Sprintf("%d events with output in %.1f s", g.outputs(), g.took.Seconds())
 	switch {
 	case g.took >= p.o.Long:
-		return seen, nil
+		return seen, false, nil
 	case g.finished() && g.failure() == "":
-		return "", skipped("%s, then the model ended by itself", seen)
+		return "", true, skipped("%s, then the model ended by itself", seen)
 	case g.failure() != "":
-		return "", wrong("cut after %s, with the error %q", seen, clip(g.failure(), 80))
+		return "", false, wrong("cut after %s, with the error %q", seen, clip(g.failure(), 80))
 	}
-	return "", wrong("cut after %s: %v", seen, g.err)
+	return "", false, wrong("cut after %s: %v", seen, g.err)
 }
 
 func longWholeLives(ctx context.Context, p *probe) (string, error) {
