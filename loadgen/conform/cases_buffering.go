@@ -177,7 +177,7 @@ func arrivesEvenly(ctx context.Context, p *probe) (string, error) {
 	}
 	count()
 	seen := sprintf("%d of %d events with output in lumps of four and more, at most %d at once", lumped, g.outputs(), largest)
-	const tooFast = 2 * time.Millisecond // at which a busy client reads several at once
+	const tooFast = 5 * time.Millisecond // at which a busy client reads several at once
 	switch {
 	case lumped*2 <= g.outputs():
 		return seen, nil

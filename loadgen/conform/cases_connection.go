@@ -33,13 +33,15 @@ func (p *probe) one(ctx context.Context, key *string) (*answer, error) {
 	return p.ask(ctx, request{method: http.MethodPost, path: chatPath, body: []byte(p.chat(members{"max_tokens": 1})), key: key})
 }
 
-// well expects 200.
+// well expects 200 and a choice.
 func well(a *answer, err error) error {
 	switch {
 	case err != nil:
 		return err
 	case a.status != http.StatusOK:
 		return wrong("%s", a.said())
+	case !a.get("choices.0").Exists():
+		return wrong("200 without choices: %s", a.said())
 	}
 	return nil
 }

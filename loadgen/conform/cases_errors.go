@@ -152,9 +152,13 @@ var errorCases = []Case{
 	{
 		ID: "errors/too-large", Title: "a body of 40 MiB is refused with 413", Level: Should, Suite: Engine,
 		Why: "without a bound some clients fill the memory of all; a 413 in HTML tells SDKs nothing", Issue: "cc-router#41",
-		Sends: "the plain chat with 40 MiB of white space between its members", Expect: "413 with an error in JSON",
+		Sends: "the plain chat with 40 MiB of white space between its members, and Expect: 100-continue", Expect: "413 with an error in JSON",
 		try: func(ctx context.Context, p *probe) (string, error) {
-			a, err := p.post(ctx, chatPath, padded(p.chat(members{"max_tokens": 1}), 40<<20))
+			a, err := p.ask(ctx, request{
+				method: http.MethodPost, path: chatPath, body: []byte(padded(p.chat(members{"max_tokens": 1}), 40<<20)),
+				// A server that refuses by the length need not be sent the body.
+				header: http.Header{"Expect": {"100-continue"}},
+			})
 			if err != nil {
 				return "", wrong("the connection ended before an answer: %v", err)
 			}

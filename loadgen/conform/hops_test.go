@@ -23,7 +23,7 @@ import (
 // slowly is a mock whose streams last long enough to see how they arrive.
 func slowly() *mock.Server {
 	m := faultless()
-	m.ITL = 4 * time.Millisecond
+	m.ITL = 8 * time.Millisecond
 	return m
 }
 
@@ -72,7 +72,17 @@ func TestBuffering(t *testing.T) {
 		relay func(w http.ResponseWriter, r *http.Response)
 		want  []string
 	}{
-		{"passes on at once", lumps(1), []string{}},
+		{"passes on at once", func(w http.ResponseWriter, r *http.Response) {
+			w.WriteHeader(r.StatusCode)
+			buf := make([]byte, 4<<10)
+			for {
+				n, err := r.Body.Read(buf)
+				if _, failed := w.Write(buf[:n]); failed != nil || err != nil {
+					return
+				}
+				_ = http.NewResponseController(w).Flush()
+			}
+		}, []string{}},
 		{"waits for the end", func(w http.ResponseWriter, r *http.Response) {
 			var all bytes.Buffer
 			if _, err := io.Copy(&all, r.Body); err == nil {
@@ -106,9 +116,7 @@ func TestBuffering(t *testing.T) {
 
 // What is too fast to tell is skipped, not passed.
 func TestBufferingOfWhatIsTooFastIsSkipped(t *testing.T) {
-	m := faultless()
-	m.ITL = 0
-	r := check(t, m, conform.Options{Pick: []string{"buffering"}})
+	r := check(t, faultless(), conform.Options{Pick: []string{"buffering"}})
 	for _, c := range r.Results {
 		if c.Verdict != conform.Skip || !strings.Contains(c.Reason, "too short to tell") {
 			t.Errorf("%s: %s %s %s", c.ID, c.Verdict, c.Seen, c.Reason)
@@ -116,10 +124,10 @@ func TestBufferingOfWhatIsTooFastIsSkipped(t *testing.T) {
 	}
 }
 
-// A load balancer that ends everything after 30 s, here 150 ms, in front of a
-// generation of over a minute, here 400 ms.
+// A load balancer that ends everything after 30 s, here 200 ms, in front of a
+// generation of over a minute, here 600 ms.
 func TestCutOff(t *testing.T) {
-	const cut, long = 150 * time.Millisecond, 400 * time.Millisecond
+	const cut, long = 200 * time.Millisecond, 600 * time.Millisecond
 	patient := slowly()
 	behind := httptest.NewServer(patient)
 	t.Cleanup(behind.Close)

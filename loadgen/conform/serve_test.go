@@ -18,7 +18,7 @@ const testKey = "sk-conform-test-key"
 
 // faultless is a mock that gives as many tokens as are asked for.
 func faultless() *mock.Server {
-	return &mock.Server{TTFT: time.Millisecond, ITL: time.Millisecond, Models: []string{"m"}, APIKey: testKey, PrefixCache: true, MetricsStyle: "vllm"}
+	return &mock.Server{Models: []string{"m"}, APIKey: testKey, PrefixCache: true, MetricsStyle: "vllm"}
 }
 
 // streamsTo answers requests for streams with one handler, all others with

@@ -31,8 +31,9 @@ func newTransport() *http.Transport {
 			}
 			return &tap{Conn: conn}, nil
 		},
-		DisableCompression:  true,
-		MaxIdleConnsPerHost: 16,
-		IdleConnTimeout:     90 * time.Second,
+		DisableCompression:    true,
+		ExpectContinueTimeout: time.Second,
+		MaxIdleConnsPerHost:   16,
+		IdleConnTimeout:       90 * time.Second,
 	}
 }
