@@ -72,7 +72,7 @@ var usageCases = []Case{
 			}
 			early := 0
 			for e := range s.chunks {
-				if e.get("usage").IsObject() && len(e.get("choices").Array()) > 0 && !finishing(e) {
+				if e.output && e.get("usage").IsObject() {
 					early++
 				}
 			}
