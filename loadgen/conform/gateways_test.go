@@ -187,28 +187,30 @@ func refuse(w http.ResponseWriter, status int) {
 	_, _ = io.WriteString(w, badRequestBody)
 }
 
+// gatewayFlaws are what tenants can do wrong, and the cases that say so.
+var gatewayFlaws = []struct {
+	flaw string
+	want []string
+}{
+	{"", []string{}},
+	{"limits are not told", []string{"limits/headers", "limits/429-headers"}},
+	{"nothing stops", []string{"limits/429", "limits/code", "limits/retry-after", "limits/429-headers", "limits/apart"}},
+	{"503 for a limit", []string{"limits/429"}},
+	{"a code of its own", []string{"limits/code"}},
+	{"no Retry-After", []string{"limits/retry-after"}},
+	{"Retry-After is 0", []string{"limits/retry-after"}},
+	{"the limit is everybody's", []string{"limits/apart"}},
+	{"keys are ignored", []string{"idempotency/replay"}},
+	{"keys are everybody's", []string{"idempotency/tenants"}},
+	{"conflicts are replayed", []string{"idempotency/conflict"}},
+	{"both of two run", []string{"idempotency/in-progress"}},
+	{"prompts are shared", []string{"caching/prefix-tenants", "caching/prefix-salt"}},
+	{"answers are shared", []string{"caching/prefix", "caching/answers-tenants", "caching/whole-key", "idempotency/tenants"}},
+}
+
 // A gateway with one flaw fails the cases about it, one without passes all.
 func TestGatewaysFlaws(t *testing.T) {
-	tests := []struct {
-		flaw string
-		want []string
-	}{
-		{"", []string{}},
-		{"limits are not told", []string{"limits/headers", "limits/429-headers"}},
-		{"nothing stops", []string{"limits/429", "limits/code", "limits/retry-after", "limits/429-headers", "limits/apart"}},
-		{"503 for a limit", []string{"limits/429"}},
-		{"a code of its own", []string{"limits/code"}},
-		{"no Retry-After", []string{"limits/retry-after"}},
-		{"Retry-After is 0", []string{"limits/retry-after"}},
-		{"the limit is everybody's", []string{"limits/apart"}},
-		{"keys are ignored", []string{"idempotency/replay"}},
-		{"keys are everybody's", []string{"idempotency/tenants"}},
-		{"conflicts are replayed", []string{"idempotency/conflict"}},
-		{"both of two run", []string{"idempotency/in-progress"}},
-		{"prompts are shared", []string{"caching/prefix-tenants", "caching/prefix-salt"}},
-		{"answers are shared", []string{"caching/prefix", "caching/answers-tenants", "caching/whole-key", "idempotency/tenants"}},
-	}
-	for _, tt := range tests {
+	for _, tt := range gatewayFlaws {
 		t.Run(tt.flaw, func(t *testing.T) {
 			t.Parallel()
 			r := check(t, newTenants(tt.flaw), conform.Options{

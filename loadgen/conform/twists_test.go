@@ -99,17 +99,19 @@ const (
 	htmlPage       = "<html><head><title>502 Bad Gateway</title></head></html>"
 )
 
-// Each of these servers breaks one rule, and the cases that say so fail.
-func TestTwistsFailTheirCases(t *testing.T) {
+// twisted is a server that breaks one rule.
+type twisted struct {
+	name string
+	edit func(asked, *httptest.ResponseRecorder)
+	pick string
+	want []string // cases that fail
+}
+
+func twists() []twisted {
 	always := func(asked) bool { return true }
 	html := instead(always, http.StatusBadGateway, "text/html", htmlPage)
 	count := new(atomic.Int64)
-	tests := []struct {
-		name string
-		edit func(asked, *httptest.ResponseRecorder)
-		pick string
-		want []string
-	}{
+	return []twisted{
 		{"models are no list", instead(to("/v1/models"), 200, "application/json", `{"models":[]}`), "models/list", []string{"models/list"}},
 		{"models in HTML", instead(to("/v1/models"), 200, "text/html", htmlPage), "models/list", []string{"models/list"}},
 		{"chats are broken", html, "whole", []string{"whole/answered"}},
@@ -191,7 +193,11 @@ func TestTwistsFailTheirCases(t *testing.T) {
 		{"nothing is cached", sets("usage.prompt_tokens_details.cached_tokens", 0), "caching", []string{"caching/prefix"}},
 		{"all is cached for all", sets("usage.prompt_tokens_details.cached_tokens", 7), "caching", []string{"caching/prefix"}},
 	}
-	for _, tt := range tests {
+}
+
+// Each of these servers breaks one rule, and the cases that say so fail.
+func TestTwistsFailTheirCases(t *testing.T) {
+	for _, tt := range twists() {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			o := conform.Options{Pick: []string{tt.pick}, Model: "m"}
