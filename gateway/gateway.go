@@ -14,6 +14,9 @@ import (
 
 	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/llmctl/llmctl/gateway/limit"
+	"github.com/llmctl/llmctl/gateway/reload"
+	"github.com/llmctl/llmctl/gateway/segments"
+	"github.com/llmctl/llmctl/gateway/websocket"
 )
 
 // Options are the gateway's dependencies. Each has a default.
@@ -44,7 +47,10 @@ type Gateway struct {
 	state     state
 	metrics   *metrics
 	lives     lives
+	sockets   *websocket.Server
 
+	file     atomic.Pointer[reload.File] // that the configuration is from; nil without one
+	leaving  atomic.Bool
 	draining atomic.Bool
 	open     sync.RWMutex    // read-locked by each request, so that Close can wait for all
 	alive    context.Context // ended by Close
@@ -58,6 +64,8 @@ type state struct {
 	limiter *limit.Limiter
 	scopes  map[scopeKey]*limit.Scope
 	pools   map[string]*pool // by provider
+
+	sketches map[sketchKey]*segments.Sketch
 }
 
 // New returns a gateway for a configuration. It reads the environment variables
@@ -86,6 +94,7 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 		g.tracer = o.Traces.Tracer("github.com/llmctl/llmctl/gateway")
 	}
 	g.start = g.now()
+	g.sockets = g.newSockets()
 	g.metrics = newMetrics(g)
 	if err := g.Reload(c); err != nil {
 		return nil, err
@@ -114,7 +123,8 @@ func (g *Gateway) Reload(c *config.Config) error {
 	}
 	t.origin = g.start
 	next.apply(c)
-	g.state = next
+	// All but the limiter, which requests are reading.
+	g.state.scopes, g.state.pools, g.state.sketches = next.scopes, next.pools, next.sketches
 	g.metrics.prepare(t)
 	g.table.Store(t)
 	return nil
@@ -126,21 +136,6 @@ func (s *state) apply(c *config.Config) {
 	for _, p := range c.Providers {
 		s.pools[p.Name].set(p.URLs())
 	}
-}
-
-// Drain makes the gateway refuse new requests and report that it is not ready;
-// those that run go on. Call it on the first signal, then shut the server down.
-func (g *Gateway) Drain() { g.draining.Store(true) }
-
-// Close drains, ends every request that still runs with an error to its client,
-// and waits for all of them.
-func (g *Gateway) Close() {
-	g.closing.Do(func() {
-		g.Drain()
-		g.kill(cutShutdown)
-		g.open.Lock() // from here on, TryRLock refuses
-		g.client.CloseIdleConnections()
-	})
 }
 
 // elapsed is the limiter's clock at t. It comes from the monotonic clock, so a

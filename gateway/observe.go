@@ -78,18 +78,11 @@ func (x *exchange) count(end time.Time) {
 	}
 	x.countGenAI(end)
 	input, cached, output := x.charged()
+	x.countAttempt(x.outcome())
+	x.countArm(end)
 	m.tokens.WithLabelValues(tenant, alias, "input").Add(float64(max(input, 0)))
 	m.tokens.WithLabelValues(tenant, alias, "cached").Add(float64(max(cached, 0)))
 	m.tokens.WithLabelValues(tenant, alias, "output").Add(float64(max(output, 0)))
-	if d, ok := x.ttft(); ok {
-		m.ttft.WithLabelValues(alias, x.try.target.name).Observe(d.Seconds())
-	}
-	if d, ok := x.tpot(); ok {
-		m.tpot.WithLabelValues(alias, x.try.target.name).Observe(d.Seconds())
-	}
-	if x.failure == nil {
-		m.e2e.WithLabelValues(alias, x.try.target.name).Observe(end.Sub(x.began).Seconds())
-	}
 }
 
 func (o outcome) upstreamFault() bool {
@@ -129,14 +122,12 @@ func (x *exchange) logLine(end time.Time) {
 		if x.try.endpoint != nil {
 			attrs = append(attrs, slog.String("endpoint", x.try.endpoint.host))
 		}
-		if x.try.target.fallback {
-			attrs = append(attrs, slog.Bool("fallback", true))
-		}
 		attrs = append(attrs, x.tokenAttrs()...)
 		if x.retries > 0 {
 			attrs = append(attrs, slog.Int("retries", x.retries))
 		}
 	}
+	attrs = x.routeAttrs(attrs)
 	if d, ok := x.ttft(); ok {
 		attrs = append(attrs, slog.Float64("ttft_s", d.Seconds()))
 	}

@@ -106,6 +106,11 @@ var mayImport = map[string][]string{
 	"gateway/queue":      {},
 	"gateway/health":     {},
 	"gateway/config":     {},
+	"gateway/anthropic":  {},
+	"gateway/websocket":  {},
+	"gateway/reload":     {"gateway/config"},
+	"gateway/certs":      {"gateway/config"},
+	"gateway/segments":   {},
 	"gateway/telemetry":  {},
 	"gateway/page":       {},
 	"reports/tui":        {"reports"},
@@ -122,6 +127,7 @@ var mayImport = map[string][]string{
 var strict = []string{
 	"simulator", "engine/kv", "engine/sched", "engine/model", "engine/cpu", "engine/modeled",
 	"gateway/limit", "gateway/route", "gateway/queue", "gateway/health", "gateway/config", "loadgen/mock",
+	"gateway/websocket",
 }
 
 func under(pkg, dir string) bool { return pkg == dir || strings.HasPrefix(pkg, dir+"/") }
