@@ -121,7 +121,7 @@ var mayImport = map[string][]string{
 	"sizing/shape":       nil,
 	"loadgen/mock":       {},
 	"loadgen/search":     nil,
-	"loadgen/conform":    {},
+	"loadgen/conform":    {"loadgen/client"},
 }
 
 // The pure policies may not know the rest of their own folder either.
