@@ -1,6 +1,9 @@
 package queue
 
-import "slices"
+import (
+	"iter"
+	"slices"
+)
 
 // Item is what the queue needs to know of a request.
 type Item struct {
@@ -141,4 +144,17 @@ func (q *Queue[T]) class(priority int) *class[T] {
 		q.classes = slices.Insert(q.classes, i, &class[T]{priority: priority, tenants: map[string]*flow{}})
 	}
 	return q.classes[i]
+}
+
+// All ranges over the requests that wait, in no order.
+func (q *Queue[T]) All() iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for _, c := range q.classes {
+			for _, t := range c.heaps[toFirst] {
+				if !yield(t.Value) {
+					return
+				}
+			}
+		}
+	}
 }
