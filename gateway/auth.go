@@ -23,6 +23,8 @@ type tenant struct {
 	name   string
 	salt   string          // its cache_salt
 	models map[string]bool // aliases it may use; nil means all
+	class  string          // of its requests
+	weight int             // its share among those that wait
 }
 
 func (t *tenant) allows(alias string) bool { return t.models == nil || t.models[alias] }
@@ -49,7 +51,7 @@ func (s *state) scope(old state, name string, limits limit.Limits) *limit.Scope 
 func newPrincipals(c *config.Config, env config.Environment, old state, next *state) (map[config.Digest]*principal, error) {
 	table := map[config.Digest]*principal{}
 	for _, t := range c.Tenants {
-		owner := &tenant{name: t.Name, salt: tenantSalt(t.Name)}
+		owner := &tenant{name: t.Name, salt: tenantSalt(t.Name), class: c.ClassOf(t), weight: t.Weight}
 		if len(t.Models) > 0 {
 			owner.models = map[string]bool{}
 			for _, alias := range t.Models {

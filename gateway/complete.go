@@ -10,6 +10,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/llmctl/llmctl/gateway/fleet"
 	"github.com/llmctl/llmctl/gateway/route"
 	"github.com/llmctl/llmctl/internal/openai"
 )
@@ -124,6 +125,7 @@ func (x *exchange) whole(ctx context.Context, response *http.Response) *failure 
 		body = renamed(body, "model", x.model.alias)
 	}
 	x.settle(x.g.now())
+	x.try.lease.Release(fleet.OK)
 	x.succeed("application/json", body)
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/llmctl/llmctl/gateway/fleet"
 	"github.com/llmctl/llmctl/gateway/limit"
 	"github.com/llmctl/llmctl/internal/openai"
 )
@@ -20,10 +21,13 @@ type exchange struct {
 	table   *table   // of the configuration that it began with
 	dialect *dialect // nil where no model is asked for
 
-	who     *principal // nil until authenticated
-	model   *model     // nil until the alias is known
-	try     *attempt   // the last one; nil before the first
-	retries int        // attempts before it, endpoints that could not be reached among them
+	who     *principal        // nil until authenticated
+	model   *model            // nil until the alias is known
+	try     *attempt          // the last one; nil before the first
+	retries int               // attempts before it, endpoints that could not be reached among them
+	failed  []*fleet.Endpoint // by them; others are preferred
+	spills  bool              // another deployment takes it when the one that is tried has no room
+	queued  time.Duration     // waiting for endpoints
 
 	deadline    deadline
 	reservation *limit.Reservation

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/llmctl/llmctl/gateway/config"
+	"github.com/llmctl/llmctl/gateway/fleet"
 	"github.com/llmctl/llmctl/gateway/limit"
 )
 
@@ -25,8 +26,8 @@ type Options struct {
 
 // Gateway serves the API of one configuration at a time. What a configuration
 // says is in a table that Reload replaces; what has happened, in the state here,
-// which outlives tables. It has no goroutines of its own: everything runs inside
-// the requests that a server hands it.
+// which outlives tables. Everything runs inside the requests that a server hands
+// it, except the reading of endpoints' metrics.
 type Gateway struct {
 	log    *slog.Logger
 	now    func() time.Time
@@ -38,6 +39,7 @@ type Gateway struct {
 	table     atomic.Pointer[table]
 	reloading sync.Mutex // one Reload at a time
 	state     state
+	fleet     *fleet.Fleet
 	metrics   *metrics
 
 	draining atomic.Bool
@@ -52,7 +54,6 @@ type Gateway struct {
 type state struct {
 	limiter *limit.Limiter
 	scopes  map[scopeKey]*limit.Scope
-	pools   map[string]*pool // by provider
 }
 
 // New returns a gateway for a configuration. It reads the environment variables
@@ -78,6 +79,7 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 		g.lookup = os.LookupEnv
 	}
 	g.start = g.now()
+	g.fleet = fleet.New(fleet.Options{Now: func() time.Duration { return g.elapsed(g.now()) }, Client: g.client})
 	g.metrics = newMetrics(g)
 	if err := g.Reload(c); err != nil {
 		return nil, err
@@ -99,25 +101,35 @@ func (g *Gateway) Reload(c *config.Config) error {
 	if err != nil {
 		return err
 	}
-	next := state{limiter: g.state.limiter, scopes: map[scopeKey]*limit.Scope{}, pools: map[string]*pool{}}
+	next := state{limiter: g.state.limiter, scopes: map[scopeKey]*limit.Scope{}}
 	t, err := newTable(c, env, g.state, &next)
 	if err != nil {
 		return err
 	}
+	specs, err := newSpecs(c)
+	if err != nil {
+		return err
+	}
 	t.origin = g.start
-	next.apply(c)
+	for i, pool := range g.fleet.Configure(specs) { // nothing can fail any more
+		t.providers[i].pool = pool
+	}
 	g.state = next
 	g.metrics.prepare(t)
 	g.table.Store(t)
 	return nil
 }
 
-// apply brings what lives on up to the new configuration, once nothing can fail
-// any more.
-func (s *state) apply(c *config.Config) {
-	for _, p := range c.Providers {
-		s.pools[p.Name].set(p.URLs())
+// newSpecs is what a configuration says of endpoints and queues.
+func newSpecs(c *config.Config) ([]fleet.Spec, error) {
+	specs := make([]fleet.Spec, len(c.Providers))
+	for i, p := range c.Providers {
+		var err error
+		if specs[i], err = fleet.NewSpec(p, c.AllClasses()); err != nil {
+			return nil, err
+		}
 	}
+	return specs, nil
 }
 
 // Drain makes the gateway refuse new requests and report that it is not ready;
@@ -131,6 +143,7 @@ func (g *Gateway) Close() {
 		g.Drain()
 		g.kill(cutShutdown)
 		g.open.Lock() // from here on, TryRLock refuses
+		g.fleet.Close()
 		g.client.CloseIdleConnections()
 	})
 }

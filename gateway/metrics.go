@@ -13,12 +13,14 @@ import (
 type metrics struct {
 	registry *prometheus.Registry
 
-	requests   *prometheus.CounterVec // tenant, alias, status, outcome
-	tokens     *prometheus.CounterVec // tenant, alias, kind
-	limits     *prometheus.CounterVec // tenant, event
-	rejections *prometheus.CounterVec // tenant, resource
-	upstream   *prometheus.CounterVec // provider, endpoint, outcome
-	inFlight   *prometheus.GaugeVec   // alias
+	requests   *prometheus.CounterVec   // tenant, alias, status, outcome
+	tokens     *prometheus.CounterVec   // tenant, alias, kind
+	limits     *prometheus.CounterVec   // tenant, event
+	rejections *prometheus.CounterVec   // tenant, resource
+	upstream   *prometheus.CounterVec   // provider, endpoint, outcome
+	shed       *prometheus.CounterVec   // provider, class, reason
+	inFlight   *prometheus.GaugeVec     // alias
+	queueWait  *prometheus.HistogramVec // provider, class
 	ttft       *prometheus.HistogramVec
 	tpot       *prometheus.HistogramVec
 	e2e        *prometheus.HistogramVec // all three: alias, deployment
@@ -49,12 +51,16 @@ func newMetrics(g *Gateway) *metrics {
 		limits:     counter("limit_tokens_total", "Tokens reserved at admission, settled to what was used, refunded, or used beyond the reservation (debt).", "tenant", "event"),
 		rejections: counter("limit_rejections_total", "Requests that a limit turned away.", "tenant", "resource"),
 		upstream:   counter("upstream_errors_total", "Requests that failed for a reason of the upstream.", "provider", "endpoint", "outcome"),
+		shed:       counter("shed_total", "Requests for which a provider had no endpoint; another one may have taken them.", "provider", "class", "reason"),
 		inFlight:   prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "in_flight", Help: "Requests being served."}, []string{"alias"}),
-		ttft:       histogram("ttft_seconds", "From the request's arrival to the first output, streams only.", ttftBuckets),
-		tpot:       histogram("tpot_seconds", "Time per output token after the first, streams with two tokens or more.", tpotBuckets),
-		e2e:        histogram("e2e_seconds", "From the request's arrival to its end, successful ones only.", e2eBuckets),
+		queueWait: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: prefix + "queue_wait_seconds", Help: "Waiting for an endpoint, of requests that got one.", Buckets: ttftBuckets,
+		}, []string{"provider", "class"}),
+		ttft: histogram("ttft_seconds", "From the request's arrival to the first output, streams only.", ttftBuckets),
+		tpot: histogram("tpot_seconds", "Time per output token after the first, streams with two tokens or more.", tpotBuckets),
+		e2e:  histogram("e2e_seconds", "From the request's arrival to its end, successful ones only.", e2eBuckets),
 	}
-	m.registry.MustRegister(m.requests, m.tokens, m.limits, m.rejections, m.upstream, m.inFlight, m.ttft, m.tpot, m.e2e, endpoints{g},
+	m.registry.MustRegister(m.requests, m.tokens, m.limits, m.rejections, m.upstream, m.inFlight, m.shed, m.queueWait, m.ttft, m.tpot, m.e2e, endpoints{g},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -63,23 +69,6 @@ func newMetrics(g *Gateway) *metrics {
 func (m *metrics) prepare(t *table) {
 	for _, alias := range t.aliases {
 		m.inFlight.WithLabelValues(alias)
-	}
-}
-
-// endpoints publishes what is known of the endpoints of the table in use.
-type endpoints struct{ g *Gateway }
-
-var endpointInFlight = prometheus.NewDesc(prefix+"endpoint_in_flight", "Requests in flight at an endpoint.", []string{"provider", "endpoint"}, nil)
-
-// Describe implements prometheus.Collector.
-func (endpoints) Describe(to chan<- *prometheus.Desc) { to <- endpointInFlight }
-
-// Collect implements prometheus.Collector.
-func (c endpoints) Collect(to chan<- prometheus.Metric) {
-	for _, p := range c.g.table.Load().providers {
-		for _, e := range p.pool.list() {
-			to <- prometheus.MustNewConstMetric(endpointInFlight, prometheus.GaugeValue, float64(e.inFlight.Load()), p.name, e.base)
-		}
 	}
 }
 

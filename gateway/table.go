@@ -19,6 +19,7 @@ type table struct {
 	models     map[string]*model // by alias
 	aliases    []string          // in the order of the configuration
 	providers  []*provider
+	classes    []string // of requests, the first to go first
 }
 
 // model is an alias with what stands behind it.
@@ -40,6 +41,9 @@ type target struct {
 	name     string // provider/model
 	canary   bool
 	fallback bool
+	// whenSaturated, of a fallback, takes requests for which those before it have
+	// no room.
+	whenSaturated bool
 }
 
 // retryRules say how often a request is tried, and how often all of them are.
@@ -66,10 +70,12 @@ func newTable(c *config.Config, env config.Environment, old state, next *state) 
 	if t.principals, err = newPrincipals(c, env, old, next); err != nil {
 		return nil, err
 	}
+	for _, class := range c.AllClasses() {
+		t.classes = append(t.classes, class.Name)
+	}
 	byName := map[string]*provider{}
 	for _, p := range c.Providers {
-		next.pools[p.Name] = old.pool(p.Name)
-		provider := newProvider(p, env, next.pools[p.Name])
+		provider := newProvider(p, env)
 		byName[p.Name] = provider
 		t.providers = append(t.providers, provider)
 	}
@@ -103,7 +109,7 @@ func newModel(c *config.Model, providers map[string]*provider) *model {
 	}
 	for _, t := range c.Fallback {
 		f := newTarget(t, providers)
-		f.fallback = true
+		f.fallback, f.whenSaturated = true, config.On(t.WhenSaturated)
 		m.fallbacks = append(m.fallbacks, f)
 	}
 	return m
@@ -111,12 +117,4 @@ func newModel(c *config.Model, providers map[string]*provider) *model {
 
 func newTarget(c config.Target, providers map[string]*provider) *target {
 	return &target{provider: providers[c.Provider], model: c.Model, name: c.Provider + "/" + c.Model, canary: c.Canary}
-}
-
-// pool is the provider's, or a new one.
-func (s state) pool(provider string) *pool {
-	if p := s.pools[provider]; p != nil {
-		return p
-	}
-	return &pool{}
 }

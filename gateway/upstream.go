@@ -13,6 +13,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/llmctl/llmctl/gateway/config"
+	"github.com/llmctl/llmctl/gateway/fleet"
 	"github.com/llmctl/llmctl/internal/openai"
 )
 
@@ -23,13 +24,13 @@ type provider struct {
 	key         string // empty for none
 	cacheSalt   bool
 	streamUsage bool
-	pool        *pool
+	pool        *fleet.Pool
 }
 
 // newProvider builds a provider from configuration that was checked before.
-func newProvider(c config.Provider, env config.Environment, pool *pool) *provider {
+func newProvider(c config.Provider, env config.Environment) *provider {
 	return &provider{
-		name: c.Name, kind: kinds[c.Kind], key: env[c.KeyEnv], pool: pool,
+		name: c.Name, kind: kinds[c.Kind], key: env[c.KeyEnv],
 		cacheSalt: config.On(c.CacheSalt), streamUsage: config.On(c.StreamUsage),
 	}
 }
@@ -72,10 +73,10 @@ var carried = []string{"Traceparent", "Tracestate", "Baggage"}
 // newUpstreamRequest builds the request to one endpoint. The body is a
 // bytes.Reader, so the transport can send it again on a fresh connection when an
 // idle one turns out to be closed.
-func newUpstreamRequest(ctx context.Context, p *provider, e *endpoint, path string, body []byte, client http.Header, id string) (*http.Request, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, e.base+path, bytes.NewReader(body))
+func newUpstreamRequest(ctx context.Context, p *provider, e *fleet.Endpoint, path string, body []byte, client http.Header, id string) (*http.Request, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, e.URL+path, bytes.NewReader(body))
 	if err != nil {
-		return nil, fmt.Errorf("building the request to %s: %w", e.host, err)
+		return nil, fmt.Errorf("building the request to %s: %w", e.Host, err)
 	}
 	for _, name := range carried {
 		if v := client.Values(name); len(v) > 0 {

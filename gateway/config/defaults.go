@@ -1,6 +1,9 @@
 package config
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Defaults for what a configuration leaves out.
 const (
@@ -30,6 +33,28 @@ func (t Timeouts) WithDefaults() Timeouts {
 	set(&t.Idle, DefaultIdle)
 	set(&t.Total, DefaultTotal)
 	return t
+}
+
+// AllClasses are the latency classes, the first to go first: those that are listed,
+// else interactive before batch.
+func (c *Config) AllClasses() []Class {
+	if len(c.Classes) == 0 {
+		return []Class{{Name: "interactive", Priority: 0}, {Name: "batch", Priority: 1}}
+	}
+	return slices.SortedStableFunc(slices.Values(c.Classes), func(a, b Class) int { return a.Priority - b.Priority })
+}
+
+// ClassOf is the class of a tenant's requests that ask for none.
+func (c *Config) ClassOf(t Tenant) string {
+	if t.Priority != "" {
+		return t.Priority
+	}
+	for _, class := range c.AllClasses() {
+		if len(t.Classes) == 0 || slices.Contains(t.Classes, class.Name) {
+			return class.Name
+		}
+	}
+	return ""
 }
 
 // Share is the target's weight, 1 when absent.

@@ -11,12 +11,14 @@ import (
 
 // Want is what a request asks of a pool.
 type Want struct {
+	Model  string // that the endpoint serves; a cool-down holds for one
 	Tenant string
 	Class  string // of the configuration's; decides on priority, bound and time-out
 	Weight int    // share of its tenant among those that wait; less than 1 counts as 1
 	Tokens int64  // of prompt and answer, as estimated: the length of the request
 	Prompt []route.Block
-	Tried  []*Endpoint          // that it needs not be sent to again
+	Tried  []*Endpoint          // that it must not be sent to again
+	Avoid  []*Endpoint          // that others are better than
 	Only   func(*Endpoint) bool // nil: every endpoint will do
 	// NoWait refuses a request at once that would have to wait: another provider
 	// takes it.
@@ -61,7 +63,7 @@ func (p *Pool) Acquire(ctx context.Context, want Want) (*Lease, error) {
 	if v != later {
 		defer p.mu.Unlock()
 		if v != placed {
-			return nil, p.refusal(reasonOf(v), nil, now)
+			return nil, p.refusal(reasonOf(v), &want, now, now)
 		}
 		return lease, nil
 	}
@@ -69,7 +71,7 @@ func (p *Pool) Acquire(ctx context.Context, want Want) (*Lease, error) {
 	class := p.spec.Classes[want.Class]
 	ticket, shed := p.queue.Push(w, queue.Item{Tenant: want.Tenant, Priority: class.Priority, Cost: want.Tokens, Weight: want.Weight})
 	if shed != nil {
-		shed.Value.refuse(p.refusal(QueueFull, shed.Value, now))
+		p.drop(shed.Value, QueueFull, now)
 	}
 	patience := p.spec.patience(class)
 	p.mu.Unlock()
@@ -85,7 +87,7 @@ func (p *Pool) await(ctx context.Context, w *waiter, ticket *queue.Ticket[*waite
 	case <-timer.C:
 		p.mu.Lock()
 		if now := p.now(); p.queue.Remove(ticket) {
-			w.refuse(p.refusal(QueueTimeout, w, now))
+			p.drop(w, QueueTimeout, now)
 		}
 		p.mu.Unlock()
 	case <-ctx.Done():

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"maps"
 	"math"
 	"net/url"
 	"time"
@@ -20,7 +21,7 @@ type Endpoint struct {
 
 	dead  *health.Breaker // connections that fail
 	shaky *health.Breaker // answers that fail
-	cool  time.Duration   // until when it asked to be left alone
+	cool  coolDowns       // for which it asked
 
 	every    time.Duration // between two readings of its metrics
 	said     said
@@ -47,7 +48,7 @@ const tokensPerBlock = 16
 
 func newEndpoint(address string, s *Spec) *Endpoint {
 	e := &Endpoint{
-		URL: address, Host: address, cool: never, said: said{at: never},
+		URL: address, Host: address, said: said{at: never},
 		dead: health.NewBreaker(s.Unanswered), shaky: health.NewBreaker(s.Unreliable),
 		index: route.NewIndex(DefaultBlocks),
 	}
@@ -57,17 +58,41 @@ func newEndpoint(address string, s *Spec) *Endpoint {
 	return e
 }
 
-// fit tells whether requests should go to the endpoint.
-func (e *Endpoint) fit(now time.Duration) bool {
-	return now >= e.cool && e.dead.Fit(now) && e.shaky.Fit(now)
+// coolDowns are until when an endpoint is left alone that asked for it, by model:
+// vendors limit requests for each.
+type coolDowns map[string]time.Duration
+
+func (c coolDowns) over(model string, now time.Duration) bool {
+	until, ok := c[model]
+	return !ok || now >= until
 }
+
+// begin leaves the endpoint alone, unless it is already, and forgets what is over.
+func (c *coolDowns) begin(model string, now, d time.Duration) {
+	if d <= 0 || !c.over(model, now) {
+		return
+	}
+	if *c == nil {
+		*c = coolDowns{}
+	}
+	maps.DeleteFunc(*c, func(_ string, until time.Duration) bool { return now >= until })
+	(*c)[model] = now + min(d, MaxCoolDown)
+}
+
+// fit tells whether requests for a model should go to the endpoint.
+func (e *Endpoint) fit(model string, now time.Duration) bool {
+	return e.cool.over(model, now) && e.well(now)
+}
+
+// well tells whether the endpoint is known to answer.
+func (e *Endpoint) well(now time.Duration) bool { return e.dead.Fit(now) && e.shaky.Fit(now) }
 
 // tryable tells whether a request may be sent though the endpoint is not fit,
 // because no other one is: only if all that is known against it is that it did not
 // answer. That costs a refused connection at most, and finds at once an endpoint
 // that is back. One at a time does.
-func (e *Endpoint) tryable(now time.Duration) bool {
-	return now >= e.cool && e.shaky.Fit(now) && !e.dead.Probing(now) && e.trials == 0
+func (e *Endpoint) tryable(model string, now time.Duration) bool {
+	return e.cool.over(model, now) && e.shaky.Fit(now) && !e.dead.Probing(now) && e.trials == 0
 }
 
 // judged tells whether a request is under way whose outcome may make the endpoint
@@ -78,8 +103,8 @@ func (e *Endpoint) judged(now time.Duration) bool {
 
 // rests is how long the endpoint is still left alone; 0 when it is not, or when
 // nobody can say.
-func (e *Endpoint) rests(now time.Duration) time.Duration {
-	return max(0, e.cool-now, e.dead.Rests(now), e.shaky.Rests(now))
+func (e *Endpoint) rests(model string, now time.Duration) time.Duration {
+	return max(0, e.cool[model]-now, e.dead.Rests(now), e.shaky.Rests(now))
 }
 
 // holds sets the size of the endpoint's KV cache, in tokens.

@@ -28,6 +28,7 @@ type Lease struct {
 
 	pool     *Pool
 	endpoint *Endpoint
+	model    string
 	tokens   int64
 	early    bool // the endpoint was not fit, but no other one was
 
@@ -63,14 +64,12 @@ func (l *Lease) Produced() {
 	l.pool.pump(now)
 }
 
-// CoolDown keeps requests away from the endpoint for as long as it asked for, at
-// most MaxCoolDown. Who asks again meanwhile does not prolong it.
+// CoolDown keeps requests for the same model away from the endpoint for as long as
+// it asked for, at most MaxCoolDown; 0 is not at all. Who asks again meanwhile does not prolong it.
 func (l *Lease) CoolDown(d time.Duration) {
 	l.pool.mu.Lock()
 	defer l.pool.mu.Unlock()
-	if now := l.pool.now(); now >= l.endpoint.cool {
-		l.endpoint.cool = now + min(d, MaxCoolDown)
-	}
+	l.endpoint.cool.begin(l.model, l.pool.now(), d)
 }
 
 // Release gives the place back, and says how it went.

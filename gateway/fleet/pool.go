@@ -65,7 +65,7 @@ func (p *Pool) configure(s Spec) (added, removed []*Endpoint) {
 	}
 	p.endpoints, p.candidates = kept, make([]route.Endpoint, len(kept))
 	for _, shed := range p.queue.Bound(s.bounds()) {
-		shed.Value.refuse(p.refusal(QueueFull, shed.Value, p.now()))
+		p.drop(shed.Value, QueueFull, p.now())
 	}
 	p.pump(p.now())
 	return added, removed
@@ -94,7 +94,7 @@ func (p *Pool) choose(w *Want, now time.Duration) (e *Endpoint, early bool, v ve
 		}
 		allowed++
 		judged = judged || e.judged(now)
-		if !e.fit(now) {
+		if !e.fit(w.Model, now) {
 			continue
 		}
 		fit++
@@ -111,7 +111,7 @@ func (p *Pool) choose(w *Want, now time.Duration) (e *Endpoint, early bool, v ve
 		return nil, false, exhausted
 	}
 	for i, e := range p.endpoints {
-		if !w.excludes(e) && e.tryable(now) && p.weigh(&p.candidates[i], e, w, now) {
+		if !w.excludes(e) && e.tryable(w.Model, now) && p.weigh(&p.candidates[i], e, w, now) {
 			open++
 		}
 	}
@@ -130,7 +130,7 @@ func (p *Pool) weigh(c *route.Endpoint, e *Endpoint, w *Want, now time.Duration)
 	if e.full(v, &p.spec) {
 		return false
 	}
-	*c = route.Endpoint{Load: v.load, Waiting: v.waiting, Usage: v.usage}
+	*c = route.Endpoint{Load: v.load, Waiting: v.waiting, Usage: v.usage, Resting: slices.Contains(w.Avoid, e)}
 	if p.spec.Policy == PrefixAffinity {
 		c.Match = e.index.Match(0, w.Prompt)
 	}
@@ -156,7 +156,7 @@ func (p *Pool) place(w *Want, now time.Duration) (*Lease, verdict) {
 	if v != placed {
 		return nil, v
 	}
-	l := &Lease{pool: p, endpoint: e, tokens: w.Tokens, early: early}
+	l := &Lease{pool: p, endpoint: e, model: w.Model, tokens: w.Tokens, early: early}
 	e.inFlight++
 	e.tokens += w.Tokens
 	if early {
@@ -174,7 +174,7 @@ func (p *Pool) place(w *Want, now time.Duration) (*Lease, verdict) {
 // one more, or nothing is left to wait for.
 func (p *Pool) stirred(now time.Duration) bool {
 	for _, e := range p.endpoints {
-		if e.fit(now) && !e.full(e.view(now), &p.spec) {
+		if e.well(now) && !e.full(e.view(now), &p.spec) {
 			return true
 		}
 	}
@@ -183,7 +183,7 @@ func (p *Pool) stirred(now time.Duration) bool {
 
 // hopeful tells whether an endpoint is fit, or may soon be found to be.
 func (p *Pool) hopeful(now time.Duration) bool {
-	return slices.ContainsFunc(p.endpoints, func(e *Endpoint) bool { return e.fit(now) || e.judged(now) })
+	return slices.ContainsFunc(p.endpoints, func(e *Endpoint) bool { return e.well(now) || e.judged(now) })
 }
 
 // despair refuses all who wait, when the last endpoint that they could hope for
@@ -193,7 +193,7 @@ func (p *Pool) despair(now time.Duration) {
 		return
 	}
 	for w, ok := p.queue.Pop(); ok; w, ok = p.queue.Pop() {
-		w.refuse(p.refusal(Unhealthy, w, now))
+		p.drop(w, Unhealthy, now)
 	}
 }
 
@@ -215,7 +215,7 @@ func (p *Pool) pump(now time.Duration) {
 			p.wait.add(lease.Waited, now)
 			w.grant(lease)
 		default:
-			w.refuse(p.refusal(reasonOf(v), w, now))
+			p.drop(w, reasonOf(v), now)
 		}
 	}
 }

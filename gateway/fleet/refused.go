@@ -58,26 +58,28 @@ func reasonOf(v verdict) Reason {
 // maxRetryAfter bounds what a refused client is told, in whole seconds.
 const maxRetryAfter = 30 * time.Second
 
-// refusal is the error for a request; w is nil when it has not waited.
-func (p *Pool) refusal(reason Reason, w *waiter, now time.Duration) *Refused {
-	r := &Refused{Provider: p.name, Reason: reason}
-	if w != nil {
-		r.Waited = now - w.since
-	}
+// refusal is the error for a request that has waited since a time.
+func (p *Pool) refusal(reason Reason, w *Want, since, now time.Duration) *Refused {
+	r := &Refused{Provider: p.name, Reason: reason, Waited: now - since}
 	switch {
 	case r.Saturated():
 		r.RetryAfter = min(max(time.Second, p.wait.value(now)), maxRetryAfter)
 	case reason == Unhealthy:
-		r.RetryAfter = min(max(time.Second, p.recovers(now)), maxRetryAfter)
+		r.RetryAfter = min(max(time.Second, p.recovers(w.Model, now)), maxRetryAfter)
 	}
 	return r
 }
 
+// drop refuses a request that waits.
+func (p *Pool) drop(w *waiter, reason Reason, now time.Duration) {
+	w.refuse(p.refusal(reason, &w.want, w.since, now))
+}
+
 // recovers is how long the endpoint rests that is back first.
-func (p *Pool) recovers(now time.Duration) time.Duration {
+func (p *Pool) recovers(model string, now time.Duration) time.Duration {
 	soonest := maxRetryAfter
 	for _, e := range p.endpoints {
-		soonest = min(soonest, e.rests(now))
+		soonest = min(soonest, e.rests(model, now))
 	}
 	return soonest
 }

@@ -12,7 +12,7 @@ type State string
 // States of an endpoint.
 const (
 	Up      State = "up"
-	Cooling State = "cooling" // it asked to be left alone
+	Cooling State = "cooling" // it asked to be left alone, for a model at least
 	Resting State = "resting" // it fails, and is left alone
 	Probing State = "probing" // a request is trying it
 )
@@ -82,14 +82,24 @@ func (e *Endpoint) status(now time.Duration, s *Spec) EndpointStatus {
 
 func (e *Endpoint) state(now time.Duration) State {
 	switch {
-	case now < e.cool:
+	case e.well(now) && e.cools(now):
 		return Cooling
-	case e.fit(now):
+	case e.well(now):
 		return Up
 	case e.judged(now):
 		return Probing
 	}
 	return Resting
+}
+
+// cools tells whether the endpoint asked to be left alone, for any model.
+func (e *Endpoint) cools(now time.Duration) bool {
+	for model := range e.cool {
+		if !e.cool.over(model, now) {
+			return true
+		}
+	}
+	return false
 }
 
 // known returns a number, or nil where there is none.
