@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/llmctl/llmctl/gateway/fleet"
+	"github.com/llmctl/llmctl/gateway/route"
 	"github.com/llmctl/llmctl/internal/openai"
 )
 
@@ -19,23 +20,23 @@ import (
 func (x *exchange) admit(ctx context.Context, q *request, tried []*fleet.Endpoint) *failure {
 	p := x.try.target.provider
 	ask := q.ask().Tokens
-	class := x.who.tenant.class
 	lease, err := p.pool.Acquire(ctx, fleet.Want{
-		Model: x.try.target.model, Tenant: x.who.tenant.name, Class: class, Weight: x.who.tenant.weight,
+		Model: x.try.target.model, Tenant: x.who.tenant.name, Class: x.class, Weight: x.who.tenant.weight,
 		Tokens: ask.Input + ask.Output,
+		Prompt: x.prompt(q),
 		Tried:  tried, Avoid: x.failed, NoWait: x.spills,
 	})
 	m := x.g.metrics
 	if err == nil {
 		x.try.lease = lease
 		x.queued += lease.Waited
-		m.queueWait.WithLabelValues(p.name, class).Observe(lease.Waited.Seconds())
+		m.queueWait.WithLabelValues(p.name, x.class).Observe(lease.Waited.Seconds())
 		return nil
 	}
 	if refused, ok := errors.AsType[*fleet.Refused](err); ok {
 		x.queued += refused.Waited
 		if refused.Reason != fleet.Exhausted {
-			m.shed.WithLabelValues(p.name, class, string(refused.Reason)).Inc()
+			m.shed.WithLabelValues(p.name, x.class, string(refused.Reason)).Inc()
 		}
 		return refusal(refused)
 	}
@@ -46,9 +47,23 @@ func (x *exchange) admit(ctx context.Context, q *request, tried []*fleet.Endpoin
 		body: openai.NewError("server_error", "no endpoint could be picked", "", "")}
 }
 
+// prompt is what the endpoint's cache may hold of the request; nil where nobody
+// asks.
+func (x *exchange) prompt(q *request) []route.Block {
+	p := x.try.target.provider
+	if !p.pool.ByPrefix() {
+		return nil
+	}
+	salt := q.fields["cache_salt"].Str
+	if p.cacheSalt && q.dialect.salted {
+		salt = combineSalt(x.who.tenant.salt, q.fields["cache_salt"])
+	}
+	return q.blocks(x.try.target.model, salt)
+}
+
 // refusal is the failure of a request for which a provider has no endpoint.
 func refusal(r *fleet.Refused) *failure {
-	f := &failure{status: http.StatusServiceUnavailable, remedy: anotherTarget, cause: r, saturated: r.Saturated()}
+	f := &failure{status: http.StatusServiceUnavailable, remedy: anotherTarget, cause: r}
 	if r.RetryAfter > 0 {
 		f.retryAfter = strconv.Itoa(int(math.Ceil(r.RetryAfter.Seconds())))
 	}
@@ -91,10 +106,10 @@ func (x *exchange) fared(f *failure) fleet.Outcome {
 	return fleet.Neutral
 }
 
-// spilling tells whether one of the targets takes requests for which those before
-// it have no room.
-func spilling(later []*target) bool {
-	return slices.ContainsFunc(later, func(t *target) bool { return t.whenSaturated })
+// spilling tells whether a later step takes requests for which this one's provider
+// has no room.
+func spilling(later []step, t *target) bool {
+	return slices.ContainsFunc(later, func(s step) bool { return !s.target.patient && s.target.provider != t.provider })
 }
 
 // coolDown leaves an endpoint alone that says it gets too many requests, for as

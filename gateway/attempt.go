@@ -37,7 +37,7 @@ const longestHint = 5 * time.Second
 // forward sends the request to the targets of its plan, one after the other, until
 // one answers. Once the client has seen output of one, there is no other: a model
 // must not answer twice.
-func (x *exchange) forward(q *request, plan []*target) *failure {
+func (x *exchange) forward(q *request, plan []step) *failure {
 	g := x.g
 	ctx, cancel := context.WithCancelCause(x.r.Context())
 	defer cancel(nil)
@@ -45,18 +45,18 @@ func (x *exchange) forward(q *request, plan []*target) *failure {
 	total := time.AfterFunc(time.Duration(x.model.timeouts.Total), func() { cancel(cutTotal) })
 	defer total.Stop()
 	x.model.retry.request(g.elapsed(g.now()))
-	var f *failure
-	for i, t := range plan {
-		if f != nil && f.saturated && !t.whenSaturated && i > 0 {
-			continue
+	for i := 0; ; {
+		x.stepTo(&plan[i])
+		x.spills = spilling(plan[i+1:], plan[i].target)
+		f := x.pursue(ctx, q, plan[i].target)
+		if f == nil || f.remedy == noRemedy || x.committed {
+			return f
 		}
-		x.spills = spilling(plan[i+1:])
-		if f = x.pursue(ctx, q, t); f == nil || f.remedy == noRemedy || x.committed || i+1 == len(plan) {
+		if i = next(plan, i+1, f); i == len(plan) {
 			return f
 		}
 		x.missed(f)
 	}
-	return f
 }
 
 // pursue tries one target until it answers, or its tries are used up.
@@ -124,6 +124,7 @@ func sleep(ctx context.Context, d time.Duration) *failure {
 
 // missed counts an attempt that another one follows.
 func (x *exchange) missed(f *failure) {
+	x.countAttempt(f.outcome)
 	if e := x.try.endpoint(); e != nil && f.outcome.upstreamFault() {
 		x.blame(e, f)
 	}
@@ -144,7 +145,7 @@ func (x *exchange) attempt(ctx context.Context, q *request, t *target) (f *failu
 	if p.cacheSalt {
 		salt = x.who.tenant.salt
 	}
-	body, hideUsage, err := q.address(t.model, salt, p.streamUsage)
+	body, hideUsage, err := q.fitted(t).address(t.model, salt, p.streamUsage)
 	if err != nil {
 		return invalid(err.Error())
 	}

@@ -13,9 +13,10 @@ import (
 
 // principal is who a bearer key belongs to.
 type principal struct {
-	digest config.Digest
-	tenant *tenant
-	scopes []*limit.Scope // the tenant's and the key's
+	digest  config.Digest
+	tenant  *tenant
+	scopes  []*limit.Scope // the tenant's and the key's
+	classes classScope
 }
 
 // tenant is what requests need to know of a configured tenant.
@@ -23,7 +24,6 @@ type tenant struct {
 	name   string
 	salt   string          // its cache_salt
 	models map[string]bool // aliases it may use; nil means all
-	class  string          // of its requests
 	weight int             // its share among those that wait
 }
 
@@ -49,9 +49,9 @@ func (s *state) scope(old state, name string, limits limit.Limits) *limit.Scope 
 
 // newPrincipals builds the table of keys.
 func newPrincipals(c *config.Config, env config.Environment, old state, next *state) (map[config.Digest]*principal, error) {
-	table := map[config.Digest]*principal{}
+	table, classes := map[config.Digest]*principal{}, classNames(c)
 	for _, t := range c.Tenants {
-		owner := &tenant{name: t.Name, salt: tenantSalt(t.Name), class: c.ClassOf(t), weight: t.Weight}
+		owner := &tenant{name: t.Name, salt: tenantSalt(t.Name), weight: t.Weight}
 		if len(t.Models) > 0 {
 			owner.models = map[string]bool{}
 			for _, alias := range t.Models {
@@ -68,7 +68,7 @@ func newPrincipals(c *config.Config, env config.Environment, old state, next *st
 				return nil, fmt.Errorf("tenant %q: key %d: the same key belongs to tenant %q already", t.Name, i+1, other.tenant.name)
 			}
 			own := next.scope(old, fmt.Sprintf("key %d of tenant %q", i+1, t.Name), policyOf(k.Limits))
-			table[d] = &principal{digest: d, tenant: owner, scopes: []*limit.Scope{whole, own}}
+			table[d] = &principal{digest: d, tenant: owner, scopes: []*limit.Scope{whole, own}, classes: newClassScope(classes, t, k)}
 		}
 	}
 	return table, nil

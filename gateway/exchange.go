@@ -7,6 +7,7 @@ import (
 
 	"github.com/llmctl/llmctl/gateway/fleet"
 	"github.com/llmctl/llmctl/gateway/limit"
+	"github.com/llmctl/llmctl/gateway/route"
 	"github.com/llmctl/llmctl/internal/openai"
 )
 
@@ -23,10 +24,13 @@ type exchange struct {
 
 	who     *principal        // nil until authenticated
 	model   *model            // nil until the alias is known
+	class   string            // its latency class
+	left    []route.Left      // targets that cannot serve it
+	step    *step             // of its plan; nil before the first
 	try     *attempt          // the last one; nil before the first
 	retries int               // attempts before it, endpoints that could not be reached among them
 	failed  []*fleet.Endpoint // by them; others are preferred
-	spills  bool              // another deployment takes it when the one that is tried has no room
+	spills  bool              // another provider takes it when the one that is tried has no room
 	queued  time.Duration     // waiting for endpoints
 
 	deadline    deadline

@@ -23,7 +23,9 @@ type metrics struct {
 	queueWait  *prometheus.HistogramVec // provider, class
 	ttft       *prometheus.HistogramVec
 	tpot       *prometheus.HistogramVec
-	e2e        *prometheus.HistogramVec // all three: alias, deployment
+	e2e        *prometheus.HistogramVec // all three: alias, deployment, arm
+	attempts   *prometheus.CounterVec   // alias, deployment, arm, outcome
+	armTokens  *prometheus.CounterVec   // alias, deployment, arm, kind
 }
 
 // prefix begins the names of all metrics.
@@ -42,7 +44,7 @@ func newMetrics(g *Gateway) *metrics {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + name, Help: help}, labels)
 	}
 	histogram := func(name, help string, buckets []float64) *prometheus.HistogramVec {
-		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: prefix + name, Help: help, Buckets: buckets}, []string{"alias", "deployment"})
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: prefix + name, Help: help, Buckets: buckets}, []string{"alias", "deployment", "arm"})
 	}
 	m := &metrics{
 		registry:   prometheus.NewRegistry(),
@@ -56,11 +58,13 @@ func newMetrics(g *Gateway) *metrics {
 		queueWait: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: prefix + "queue_wait_seconds", Help: "Waiting for an endpoint, of requests that got one.", Buckets: ttftBuckets,
 		}, []string{"provider", "class"}),
-		ttft: histogram("ttft_seconds", "From the request's arrival to the first output, streams only.", ttftBuckets),
-		tpot: histogram("tpot_seconds", "Time per output token after the first, streams with two tokens or more.", tpotBuckets),
-		e2e:  histogram("e2e_seconds", "From the request's arrival to its end, successful ones only.", e2eBuckets),
+		attempts:  counter("attempts_total", "Attempts at a deployment by how they ended; those that another attempt made good are among them.", "alias", "deployment", "arm", "outcome"),
+		armTokens: counter("deployment_tokens_total", "Tokens that requests were charged for, by the deployment that served them.", "alias", "deployment", "arm", "kind"),
+		ttft:      histogram("ttft_seconds", "From the request's arrival to the first output, streams only.", ttftBuckets),
+		tpot:      histogram("tpot_seconds", "Time per output token after the first, streams with two tokens or more.", tpotBuckets),
+		e2e:       histogram("e2e_seconds", "From the request's arrival to its end, successful ones only.", e2eBuckets),
 	}
-	m.registry.MustRegister(m.requests, m.tokens, m.limits, m.rejections, m.upstream, m.inFlight, m.shed, m.queueWait, m.ttft, m.tpot, m.e2e, endpoints{g},
+	m.registry.MustRegister(m.requests, m.tokens, m.limits, m.rejections, m.upstream, m.inFlight, m.shed, m.queueWait, m.ttft, m.tpot, m.e2e, m.attempts, m.armTokens, endpoints{g},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }

@@ -76,17 +76,19 @@ func (x *exchange) count(end time.Time) {
 		m.upstream.WithLabelValues(x.try.target.provider.name, e.URL, string(o)).Inc()
 	}
 	input, cached, output := x.charged()
+	x.countAttempt(x.outcome())
+	x.countArm(input, cached, output)
 	m.tokens.WithLabelValues(tenant, alias, "input").Add(float64(max(input, 0)))
 	m.tokens.WithLabelValues(tenant, alias, "cached").Add(float64(max(cached, 0)))
 	m.tokens.WithLabelValues(tenant, alias, "output").Add(float64(max(output, 0)))
 	if d, ok := x.ttft(); ok {
-		m.ttft.WithLabelValues(alias, x.try.target.name).Observe(d.Seconds())
+		m.ttft.WithLabelValues(alias, x.try.target.name, x.try.target.arm()).Observe(d.Seconds())
 	}
 	if d, ok := x.tpot(); ok {
-		m.tpot.WithLabelValues(alias, x.try.target.name).Observe(d.Seconds())
+		m.tpot.WithLabelValues(alias, x.try.target.name, x.try.target.arm()).Observe(d.Seconds())
 	}
 	if x.failure == nil {
-		m.e2e.WithLabelValues(alias, x.try.target.name).Observe(end.Sub(x.began).Seconds())
+		m.e2e.WithLabelValues(alias, x.try.target.name, x.try.target.arm()).Observe(end.Sub(x.began).Seconds())
 	}
 }
 
@@ -130,14 +132,12 @@ func (x *exchange) logLine(end time.Time) {
 		if x.queued > 0 {
 			attrs = append(attrs, slog.Float64("queue_s", x.queued.Seconds()))
 		}
-		if x.try.target.fallback {
-			attrs = append(attrs, slog.Bool("fallback", true))
-		}
 		attrs = append(attrs, x.tokenAttrs()...)
 		if x.retries > 0 {
 			attrs = append(attrs, slog.Int("retries", x.retries))
 		}
 	}
+	attrs = x.routeAttrs(attrs)
 	if d, ok := x.ttft(); ok {
 		attrs = append(attrs, slog.Float64("ttft_s", d.Seconds()))
 	}

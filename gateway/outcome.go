@@ -22,6 +22,7 @@ const (
 	outcomeInvalid         outcome = "invalid_request"
 	outcomeTooLarge        outcome = "request_too_large"
 	outcomeUnknownModel    outcome = "model_not_found"
+	outcomeUnroutable      outcome = "unroutable" // no target of the model can serve it
 	outcomeUnknownRoute    outcome = "route_not_found"
 	outcomeRateLimited     outcome = "rate_limited"
 	outcomeDraining        outcome = "draining"
@@ -87,7 +88,6 @@ type failure struct {
 	resource   limit.Resource // which limit turned it away
 	cause      error          // for the log only
 	remedy     remedy
-	saturated  bool // only for want of room
 }
 
 // remedy says what could make good a failure before any output.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/llmctl/llmctl/gateway/health"
+	"github.com/llmctl/llmctl/gateway/route"
 )
 
 // table is everything that one configuration says, ready for requests. It never
@@ -19,7 +20,7 @@ type table struct {
 	models     map[string]*model // by alias
 	aliases    []string          // in the order of the configuration
 	providers  []*provider
-	classes    []string // of requests, the first to go first
+	classes    []string // the most urgent first
 }
 
 // model is an alias with what stands behind it.
@@ -30,8 +31,9 @@ type model struct {
 	retry     retryRules
 	rename    bool // answers carry the alias in the place of the deployment's name
 	targets   []*target
-	weights   []int // of targets, for route.Weighted
 	fallbacks []*target
+	chooser   *route.Chooser // among targets and fallbacks
+	judges    bool           // requests by their complexity
 }
 
 // target is a deployment: a model of a provider.
@@ -40,10 +42,10 @@ type target struct {
 	model    string
 	name     string // provider/model
 	canary   bool
+	context  int64   // tokens that fit; 0: unknown
+	factor   float64 // of its tokens that one of the gateway's estimate is
 	fallback bool
-	// whenSaturated, of a fallback, takes requests for which those before it have
-	// no room.
-	whenSaturated bool
+	patient  bool // a fallback that does not take what others have no room for
 }
 
 // retryRules say how often a request is tried, and how often all of them are.
@@ -58,7 +60,7 @@ type retryRules struct {
 // newTable builds a table from a checked configuration. What lives on is taken
 // from old into next, and what is new is added there.
 func newTable(c *config.Config, env config.Environment, old state, next *state) (*table, error) {
-	t := &table{maxBody: int64(c.MaxBody), models: map[string]*model{}}
+	t := &table{maxBody: int64(c.MaxBody), models: map[string]*model{}, classes: classNames(c)}
 	if t.maxBody == 0 {
 		t.maxBody = config.DefaultMaxBody
 	}
@@ -70,9 +72,6 @@ func newTable(c *config.Config, env config.Environment, old state, next *state) 
 	if t.principals, err = newPrincipals(c, env, old, next); err != nil {
 		return nil, err
 	}
-	for _, class := range c.AllClasses() {
-		t.classes = append(t.classes, class.Name)
-	}
 	byName := map[string]*provider{}
 	for _, p := range c.Providers {
 		provider := newProvider(p, env)
@@ -80,16 +79,17 @@ func newTable(c *config.Config, env config.Environment, old state, next *state) 
 		t.providers = append(t.providers, provider)
 	}
 	for i := range c.Models {
-		m := newModel(&c.Models[i], byName)
+		m := newModel(&c.Models[i], byName, c.Flags)
 		t.models[m.alias] = m
 		t.aliases = append(t.aliases, m.alias)
 	}
 	return t, nil
 }
 
-func newModel(c *config.Model, providers map[string]*provider) *model {
+func newModel(c *config.Model, providers map[string]*provider, flags []config.Flag) *model {
 	m := &model{
 		alias: c.Alias, limit: c.MaxTokens, timeouts: c.Timeouts.WithDefaults(), rename: c.ResponseModel == "alias",
+		chooser: newChooser(c, flags), judges: c.CostCeiling != nil,
 		retry: retryRules{attempts: config.DefaultAttempts, backoff: config.DefaultBackoff},
 	}
 	if c.Retry.Attempts > 0 {
@@ -105,16 +105,22 @@ func newModel(c *config.Model, providers map[string]*provider) *model {
 	m.retry.budget = health.NewBudget(budget)
 	for _, t := range c.Targets {
 		m.targets = append(m.targets, newTarget(t, providers))
-		m.weights = append(m.weights, t.Share())
 	}
 	for _, t := range c.Fallback {
 		f := newTarget(t, providers)
-		f.fallback, f.whenSaturated = true, config.On(t.WhenSaturated)
+		f.fallback, f.patient = true, !config.On(t.WhenSaturated)
 		m.fallbacks = append(m.fallbacks, f)
 	}
 	return m
 }
 
 func newTarget(c config.Target, providers map[string]*provider) *target {
-	return &target{provider: providers[c.Provider], model: c.Model, name: c.Provider + "/" + c.Model, canary: c.Canary}
+	t := &target{
+		provider: providers[c.Provider], model: c.Model, name: c.Provider + "/" + c.Model, canary: c.Canary,
+		context: int64(c.Context), factor: c.TokensFactor,
+	}
+	if t.factor == 0 {
+		t.factor = 1
+	}
+	return t
 }

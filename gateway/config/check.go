@@ -137,7 +137,15 @@ func (m *Model) checkTargets(providers []string) error {
 		if w := t.Share(); w < 0 || w > 1_000_000 {
 			return fmt.Errorf("target %d: weight %d is out of range 0 to 1000000", i+1, w)
 		}
+		if err := t.checkFactor(); err != nil {
+			return fmt.Errorf("target %d: %w", i+1, err)
+		}
 		sum += t.Share()
+	}
+	for i, t := range m.Fallback {
+		if err := t.checkFactor(); err != nil {
+			return fmt.Errorf("fallback %d: %w", i+1, err)
+		}
 	}
 	if sum == 0 {
 		return errors.New("no target with a weight above zero")

@@ -207,6 +207,9 @@ type Target struct {
 	// Absent means that nothing is known against it.
 	Capabilities []string `yaml:"capabilities,omitempty"`
 	Context      Count    `yaml:"context,omitempty"` // tokens of prompt and answer that fit
+	// TokensFactor is how many tokens of this model one token of the gateway's
+	// estimate is: tokenizers differ. 1 when absent.
+	TokensFactor float64  `yaml:"tokens_factor,omitempty"`
 	Classes      []string `yaml:"classes,omitempty"` // classes that it serves; absent means all
 	Flag         string   `yaml:"flag,omitempty"`    // only for requests for which the flag is on, and then before targets without
 	USDPer1M     Price    `yaml:"usd_per_1m,omitempty"`

@@ -44,19 +44,6 @@ func (c *Config) AllClasses() []Class {
 	return slices.SortedStableFunc(slices.Values(c.Classes), func(a, b Class) int { return a.Priority - b.Priority })
 }
 
-// ClassOf is the class of a tenant's requests that ask for none.
-func (c *Config) ClassOf(t Tenant) string {
-	if t.Priority != "" {
-		return t.Priority
-	}
-	for _, class := range c.AllClasses() {
-		if len(t.Classes) == 0 || slices.Contains(t.Classes, class.Name) {
-			return class.Name
-		}
-	}
-	return ""
-}
-
 // Share is the target's weight, 1 when absent.
 func (t Target) Share() int {
 	if t.Weight == nil {

@@ -29,6 +29,13 @@ func newPool(s Spec, now func() time.Duration) *Pool {
 	return &Pool{name: s.Name, now: now, queue: queue.New[*waiter](queue.Bounds{})}
 }
 
+// ByPrefix tells whether picks go by the beginnings of prompts.
+func (p *Pool) ByPrefix() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.spec.Policy == PrefixAffinity
+}
+
 // configure brings the pool to what a specification says. Endpoints that stay keep
 // their state; it returns those that are new and those that go. Who waits profits
 // at once, or leaves where bounds are lower.
