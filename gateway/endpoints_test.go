@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -446,6 +447,38 @@ func TestTooManyRequestsCoolDown(t *testing.T) {
 		t.Errorf("status %d: it is parked for longer than half a minute", a.status)
 	}
 	w.settled()
+}
+
+// An engine that closes idle connections just when a request comes on one costs no
+// client anything, and is no dead engine.
+func TestConnectionThatIsClosedWhileIdle(t *testing.T) {
+	type requests struct{ n atomic.Int64 }
+	key := new(int)
+	var lost atomic.Int64
+	up := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Context().Value(key).(*requests).n.Add(1) > 1 {
+			lost.Add(1)
+			panic(http.ErrAbortHandler)
+		}
+		_, _ = io.Copy(io.Discard, r.Body)
+		sse(w, helloEvent, finishEvent, doneEvent)
+	}))
+	up.Config.ConnContext = func(ctx context.Context, _ net.Conn) context.Context { return context.WithValue(ctx, key, &requests{}) }
+	up.Start()
+	t.Cleanup(up.Close)
+	s := front(t, up.URL)
+	for range 20 {
+		if a := s.post(streamBody); a.status != 200 {
+			t.Errorf("status %d: %s", a.status, a.body)
+		}
+		if e := s.gateway.fleet.Status()[0].Endpoints[0]; e.State != fleet.Up {
+			t.Fatalf("the endpoint is %s", e.State)
+		}
+	}
+	if lost.Load() == 0 {
+		t.Error("no request came on a connection that was closed")
+	}
+	s.settled()
 }
 
 // A removed endpoint gets no new request, while the one that it has goes on; and

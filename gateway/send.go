@@ -52,7 +52,7 @@ func (x *exchange) post(ctx context.Context, path string, body []byte) (response
 	try := x.try
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		// The transport asks for another connection only when the one before,
-		// an idle one that was closed meanwhile, has carried nothing.
+		// an idle one that was closed meanwhile, has brought nothing back.
 		GetConn:      func(string) { got.Store(false); try.reached.Store(false) },
 		GotConn:      func(httptrace.GotConnInfo) { got.Store(true) },
 		WroteHeaders: func() { try.reached.Store(true) },

@@ -87,6 +87,10 @@ func newUpstreamRequest(ctx context.Context, p *provider, e *fleet.Endpoint, pat
 	r.Header.Set("Accept-Encoding", "identity")
 	r.Header.Set("User-Agent", "llmctl-gateway")
 	r.Header.Set("X-Request-Id", id)
+	// An empty list is not sent. It tells net/http that it may send the request once
+	// more when an idle connection, closed by its server just then, has brought
+	// nothing back.
+	r.Header["X-Idempotency-Key"] = nil
 	p.kind.authorize(r.Header, p.key)
 	return r, nil
 }
