@@ -106,6 +106,7 @@ var mayImport = map[string][]string{
 	"gateway/queue":      {},
 	"gateway/health":     {},
 	"gateway/config":     {},
+	"gateway/picker":     {"gateway/fleet"},
 	"gateway/fleet":      {"gateway/config", "gateway/health", "gateway/queue", "gateway/route"},
 	"reports/tui":        {"reports"},
 	"reports/record":     nil, // leaves: see below
