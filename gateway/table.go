@@ -20,7 +20,8 @@ type table struct {
 	models     map[string]*model // by alias
 	aliases    []string          // in the order of the configuration
 	providers  []*provider
-	classes    []string // the most urgent first
+	picker     *provider // whose endpoints are picked for Envoy; nil for none
+	classes    []string  // the most urgent first
 }
 
 // model is an alias with what stands behind it.
@@ -76,6 +77,9 @@ func newTable(c *config.Config, env config.Environment, old state, next *state) 
 	for _, p := range c.Providers {
 		provider := newProvider(p, env)
 		byName[p.Name] = provider
+		if p.Name == c.Picker.Provider {
+			t.picker = provider
+		}
 		t.providers = append(t.providers, provider)
 	}
 	for i := range c.Models {

@@ -40,6 +40,9 @@ func (c *Config) Validate() error {
 	if err != nil {
 		return err
 	}
+	if err := c.checkPicker(); err != nil {
+		return err
+	}
 	return c.checkTenants(aliases)
 }
 

@@ -106,7 +106,7 @@ var mayImport = map[string][]string{
 	"gateway/queue":      {},
 	"gateway/health":     {},
 	"gateway/config":     {},
-	"gateway/picker":     {"gateway/fleet"},
+	"gateway/picker":     {"gateway/config", "gateway/fleet", "gateway/route"},
 	"gateway/fleet":      {"gateway/config", "gateway/health", "gateway/queue", "gateway/route"},
 	"reports/tui":        {"reports"},
 	"reports/record":     nil, // leaves: see below
