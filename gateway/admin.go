@@ -10,13 +10,14 @@ import (
 	"github.com/llmctl/llmctl/internal/openai"
 )
 
-// AdminHandler serves /metrics, /livez and /readyz. Metrics name tenants, so
-// they need the token where the configuration has one; health does not, since
-// probes cannot send any.
+// AdminHandler serves /metrics, /admin/segments, /livez and /readyz. Metrics and
+// reports tell of tenants, so they need the token where the configuration has one;
+// health does not, since probes cannot send any.
 func (g *Gateway) AdminHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", g.guarded(promhttp.HandlerFor(g.metrics.registry, promhttp.HandlerOpts{})))
-	mux.HandleFunc("GET /livez", live)
+	mux.Handle("GET /admin/segments", g.guarded(http.HandlerFunc(g.listSegments)))
+	mux.HandleFunc("GET /livez", livez)
 	mux.HandleFunc("GET /readyz", g.ready)
 	return bounded(mux)
 }

@@ -14,6 +14,13 @@ import (
 	"github.com/llmctl/llmctl/internal/openai"
 )
 
+// placement is what an exchange knows of the places that it had and looked for.
+type placement struct {
+	failed []*fleet.Endpoint // in earlier attempts; others are preferred
+	spills bool              // another provider takes it when the one that is tried has no room
+	queued time.Duration     // waiting for endpoints
+}
+
 // admit gets the attempt a place at an endpoint that it has not tried. Where none
 // has room, it waits for one in the provider's queue, unless another deployment
 // takes what finds no room.

@@ -140,6 +140,8 @@ func (x *exchange) blame(e *fleet.Endpoint, f *failure) {
 // answer on.
 func (x *exchange) attempt(ctx context.Context, q *request, t *target) (f *failure) {
 	x.start(q, t)
+	ctx, end := x.startAttempt(ctx, q, t)
+	defer func() { end(f) }()
 	p := t.provider
 	salt := ""
 	if p.cacheSalt {
@@ -149,13 +151,15 @@ func (x *exchange) attempt(ctx context.Context, q *request, t *target) (f *failu
 	if err != nil {
 		return invalid(err.Error())
 	}
-	path, body, f := p.kind.encode(x.dialect, x.r.URL.Path, body)
-	if f != nil {
-		return f
+	path, body, refused := p.kind.encode(x.dialect, x.r.URL.Path, body)
+	if refused != nil {
+		return refused
 	}
+	x.enter(phaseAdmission)
 	if f := x.admit(ctx, q, nil); f != nil {
 		return f
 	}
+	x.enter(phaseFirst)
 	fared := fleet.Neutral // unless this returns
 	defer func() { x.try.lease.Release(fared) }()
 	f = x.exchangeWith(ctx, q, path, body, hideUsage)

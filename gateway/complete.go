@@ -47,6 +47,7 @@ func (x *exchange) complete() *failure {
 	if f := x.reserve(q); f != nil {
 		return f
 	}
+	defer x.sketch(q)
 	return x.forward(q, plan)
 }
 

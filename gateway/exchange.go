@@ -1,13 +1,13 @@
 package gateway
 
 import (
+	"go.opentelemetry.io/otel/trace"
+
 	"crypto/rand"
 	"net/http"
 	"time"
 
-	"github.com/llmctl/llmctl/gateway/fleet"
 	"github.com/llmctl/llmctl/gateway/limit"
-	"github.com/llmctl/llmctl/gateway/route"
 	"github.com/llmctl/llmctl/internal/openai"
 )
 
@@ -22,17 +22,15 @@ type exchange struct {
 	table   *table   // of the configuration that it began with
 	dialect *dialect // nil where no model is asked for
 
-	who     *principal        // nil until authenticated
-	model   *model            // nil until the alias is known
-	class   string            // its latency class
-	left    []route.Left      // targets that cannot serve it
-	step    *step             // of its plan; nil before the first
-	try     *attempt          // the last one; nil before the first
-	retries int               // attempts before it, endpoints that could not be reached among them
-	failed  []*fleet.Endpoint // by them; others are preferred
-	spills  bool              // another provider takes it when the one that is tried has no room
-	queued  time.Duration     // waiting for endpoints
+	who     *principal // nil until authenticated
+	model   *model     // nil until the alias is known
+	try     *attempt   // the last one; nil before the first
+	span    trace.Span // nil without tracing
+	live    *live
+	retries int // attempts before it, endpoints that could not be reached among them
 
+	routing
+	placement
 	deadline    deadline
 	reservation *limit.Reservation
 	spent       meter
@@ -49,6 +47,9 @@ func (g *Gateway) begin(w http.ResponseWriter, r *http.Request) *exchange {
 	x := &exchange{g: g, table: g.table.Load(), w: w, r: r, id: requestID(r.Header), began: g.now()}
 	x.deadline.control = http.NewResponseController(w)
 	w.Header()["X-Request-Id"] = []string{x.id}
+	x.live = &live{id: x.id, began: x.began, phase: phaseArrived}
+	g.lives.add(x.live)
+	x.startSpan()
 	return x
 }
 
@@ -112,6 +113,7 @@ func (x *exchange) fail(f *failure) {
 func (x *exchange) finish() {
 	end := x.g.now()
 	x.settle(end)
+	x.g.lives.remove(x.live)
 	x.observe(end)
 }
 

@@ -26,6 +26,7 @@ type metrics struct {
 	e2e        *prometheus.HistogramVec // all three: alias, deployment, arm
 	attempts   *prometheus.CounterVec   // alias, deployment, arm, outcome
 	armTokens  *prometheus.CounterVec   // alias, deployment, arm, kind
+	genAI      *genAI
 }
 
 // prefix begins the names of all metrics.
@@ -66,6 +67,7 @@ func newMetrics(g *Gateway) *metrics {
 	}
 	m.registry.MustRegister(m.requests, m.tokens, m.limits, m.rejections, m.upstream, m.inFlight, m.shed, m.queueWait, m.ttft, m.tpot, m.e2e, m.attempts, m.armTokens, endpoints{g},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.genAI = newGenAI(m.registry)
 	return m
 }
 
@@ -74,6 +76,7 @@ func (m *metrics) prepare(t *table) {
 	for _, alias := range t.aliases {
 		m.inFlight.WithLabelValues(alias)
 	}
+	m.arms(t)
 }
 
 func (m *metrics) reserved(tenant string, t limit.Tokens) {

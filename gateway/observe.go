@@ -17,6 +17,7 @@ func (x *exchange) observe(end time.Time) {
 	}
 	x.count(end)
 	x.logLine(end)
+	x.endSpan(end)
 }
 
 // status is what the client saw, or 499 when it did not wait for it.
@@ -75,21 +76,13 @@ func (x *exchange) count(end time.Time) {
 	if o, e := x.outcome(), x.try.endpoint(); o.upstreamFault() && e != nil {
 		m.upstream.WithLabelValues(x.try.target.provider.name, e.URL, string(o)).Inc()
 	}
+	x.countGenAI(end)
 	input, cached, output := x.charged()
 	x.countAttempt(x.outcome())
-	x.countArm(input, cached, output)
+	x.countArm(end)
 	m.tokens.WithLabelValues(tenant, alias, "input").Add(float64(max(input, 0)))
 	m.tokens.WithLabelValues(tenant, alias, "cached").Add(float64(max(cached, 0)))
 	m.tokens.WithLabelValues(tenant, alias, "output").Add(float64(max(output, 0)))
-	if d, ok := x.ttft(); ok {
-		m.ttft.WithLabelValues(alias, x.try.target.name, x.try.target.arm()).Observe(d.Seconds())
-	}
-	if d, ok := x.tpot(); ok {
-		m.tpot.WithLabelValues(alias, x.try.target.name, x.try.target.arm()).Observe(d.Seconds())
-	}
-	if x.failure == nil {
-		m.e2e.WithLabelValues(alias, x.try.target.name, x.try.target.arm()).Observe(end.Sub(x.began).Seconds())
-	}
 }
 
 func (o outcome) upstreamFault() bool {

@@ -20,6 +20,13 @@ type step struct {
 	instead string
 }
 
+// routing is how an exchange's target was chosen.
+type routing struct {
+	class string       // latency class of the request
+	left  []route.Left // targets that cannot serve it
+	step  *step        // of its plan; nil before the first
+}
+
 // stickiness is what the configuration calls it.
 var stickiness = map[string]route.Sticky{"": route.ByRequest, "request": route.ByRequest, "tenant": route.ByTenant, "session": route.BySession}
 

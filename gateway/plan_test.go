@@ -194,6 +194,33 @@ func TestACanaryIsStickyAndCountedApart(t *testing.T) {
 	}
 }
 
+// Whatever clients write into headers and fields makes no series and no line of
+// its own in what the gateway counts.
+func TestSessionsAndCapabilitiesMakeNoSeries(t *testing.T) {
+	targets := []config.Target{{Model: "a"}, {Model: "b", Canary: true}}
+	s := serve(t, answering(200), aliased(targets, nil, func(m *config.Model) { m.Sticky = "session" }))
+	send := func(from, to int) int {
+		for i := range to - from {
+			id := fmt.Sprint("made-up-", from+i)
+			s.asked(body(`,"user":"`+id+`"`), sessionHeader, id, needsHeader, id, complexityHeader, "0.5")
+			s.asked(body(""), classHeader, id)
+		}
+		metrics := s.metrics()
+		if strings.Contains(metrics, "made-up") {
+			t.Error("a client's words are in the metrics")
+		}
+		return strings.Count(metrics, "\nllmctl_gateway_")
+	}
+	before := send(0, 50)
+	if after := send(50, 150); after != before {
+		t.Errorf("%d series became %d", before, after)
+	}
+	s.settled()
+	if strings.Contains(s.logs.String(), "made-up") {
+		t.Error("a client's words are in the log")
+	}
+}
+
 // A session is what the header says, or what the body has for the same purpose.
 func TestASessionIsTakenFromTheHeaderOrTheBody(t *testing.T) {
 	targets := []config.Target{{Model: "a"}, {Model: "b"}}

@@ -115,9 +115,11 @@ func (r *relay) note(c *chunk, now time.Time) {
 		if x.first.IsZero() {
 			x.first = now
 			x.try.lease.Produced()
+			x.enter(phaseStreaming)
 		}
 		x.last = now
 		x.spent.estimate.Output++
+		x.live.output.Add(1)
 	}
 	if c.reason != "" {
 		r.finished += c.finished

@@ -7,6 +7,7 @@ import (
 	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/llmctl/llmctl/gateway/health"
 	"github.com/llmctl/llmctl/gateway/route"
+	"github.com/llmctl/llmctl/gateway/segments"
 )
 
 // table is everything that one configuration says, ready for requests. It never
@@ -33,8 +34,9 @@ type model struct {
 	rename    bool // answers carry the alias in the place of the deployment's name
 	targets   []*target
 	fallbacks []*target
-	chooser   *route.Chooser // among targets and fallbacks
-	judges    bool           // requests by their complexity
+	chooser   *route.Chooser   // among targets and fallbacks
+	judges    bool             // requests by their complexity
+	sketch    *segments.Sketch // nil when there is to be no report
 }
 
 // target is a deployment: a model of a provider.
@@ -46,6 +48,7 @@ type target struct {
 	context  int64   // tokens that fit; 0: unknown
 	factor   float64 // of its tokens that one of the gateway's estimate is
 	fallback bool
+	metrics  armMetrics
 	patient  bool // a fallback that does not take what others have no room for
 }
 
@@ -84,6 +87,9 @@ func newTable(c *config.Config, env config.Environment, old state, next *state) 
 	}
 	for i := range c.Models {
 		m := newModel(&c.Models[i], byName, c.Flags)
+		if config.On(c.Segments.Enabled) {
+			m.sketch = next.sketch(old, m.alias, int(c.Segments.Excerpt))
+		}
 		t.models[m.alias] = m
 		t.aliases = append(t.aliases, m.alias)
 	}

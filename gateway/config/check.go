@@ -32,6 +32,9 @@ func (c *Config) Validate() error {
 	if c.Store.Limits != "" && c.Store.Limits != "memory" {
 		return fmt.Errorf("store.limits: expected memory, got %q", c.Store.Limits)
 	}
+	if err := c.Segments.check(); err != nil {
+		return err
+	}
 	providers, err := c.checkProviders()
 	if err != nil {
 		return err

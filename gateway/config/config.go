@@ -13,6 +13,7 @@ type Config struct {
 	Classes     []Class     `yaml:"classes,omitempty"` // absent: interactive before batch
 	Flags       []Flag      `yaml:"flags,omitempty"`
 	Filters     []Filter    `yaml:"filters,omitempty"`
+	Segments    Segments    `yaml:"segments,omitempty"`
 	Tenants     []Tenant    `yaml:"tenants"`
 	Providers   []Provider  `yaml:"providers"`
 	Models      []Model     `yaml:"models"`

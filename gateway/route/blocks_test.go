@@ -155,3 +155,26 @@ func BenchmarkBlocks(b *testing.B) {
 		})
 	}
 }
+
+// The index keeps what fits and no more, however many prompts differ, and a prompt
+// that comes again is found.
+func TestUniquePromptsDoNotGrowTheIndex(t *testing.T) {
+	const room, endpoints = 1000, 3
+	x := NewIndex(room)
+	for i := range 20_000 {
+		prompt := Blocks(nil, "m", "", messages(message("user", fmt.Sprint(i, strings.Repeat(" and then", 40)))))
+		x.Insert(i%endpoints, prompt)
+		if n := x.Match(i%endpoints, prompt); n != len(prompt) {
+			t.Fatalf("of a prompt of %d blocks that was just sent, %d are known", len(prompt), n)
+		}
+	}
+	for e := range endpoints {
+		if x.Len(e) != room || len(x.held[e].nodes) > room+1 {
+			t.Errorf("endpoint %d is taken to hold %d blocks in %d nodes, there is room for %d", e, x.Len(e), len(x.held[e].nodes), room)
+		}
+		x.Forget(e)
+		if x.Len(e) != 0 || x.held[e].nodes != nil {
+			t.Errorf("of endpoint %d, which has gone, %d blocks are left", e, x.Len(e))
+		}
+	}
+}

@@ -108,6 +108,9 @@ var mayImport = map[string][]string{
 	"gateway/config":     {},
 	"gateway/picker":     {"gateway/config", "gateway/fleet", "gateway/route"},
 	"gateway/fleet":      {"gateway/config", "gateway/health", "gateway/queue", "gateway/route"},
+	"gateway/segments":   {},
+	"gateway/telemetry":  {},
+	"gateway/page":       {},
 	"reports/tui":        {"reports"},
 	"reports/record":     nil, // leaves: see below
 	"reports/stats":      nil,
@@ -222,7 +225,7 @@ var process = []struct {
 	pkg, name string
 	only      []string
 }{
-	{"os", "Exit", []string{"cmd/llmctl/main.go", "cmd/llmctl/main_test.go", "cmd/accuracy/main.go", "cmd/constants/main.go", "cmd/benchload/main.go", "cmd/benchsim/main.go", "cmd/accuracysim/main.go"}},
+	{"os", "Exit", []string{"cmd/llmctl/main.go", "cmd/llmctl/main_test.go", "cmd/accuracy/main.go", "cmd/constants/main.go", "cmd/benchload/main.go", "cmd/benchgateway/main.go", "cmd/benchsim/main.go", "cmd/accuracysim/main.go"}},
 	{"os", "Stdin", []string{"internal/iostreams"}},
 	{"os", "Stdout", []string{"internal/iostreams"}},
 	{"os", "Stderr", []string{"internal/iostreams"}},
