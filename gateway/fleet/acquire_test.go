@@ -135,6 +135,23 @@ func TestClientThatLeavesTheQueueIsForgotten(t *testing.T) {
 	})
 }
 
+// A client that leaves at the moment at which its turn comes keeps no place.
+func TestLeavingAsThePlaceComes(t *testing.T) {
+	bubble(t, provider(1, bounded(1)), func(t *testing.T, _ *Fleet, p *Pool) {
+		for range 100 {
+			held := take(t, p, Want{})
+			ctx, leave := context.WithCancel(t.Context())
+			w := queued(ctx, p, Want{})
+			leave()
+			held.Release(OK) // often before the one who leaves has heard of it
+			if r := <-w; r.err == nil {
+				t.Fatal("the one who left was served")
+			}
+			idle(t, p)
+		}
+	})
+}
+
 func TestNoWaitIsSaturated(t *testing.T) {
 	p, _ := still(t, provider(2, bounded(1)))
 	a, b := take(t, p, Want{}), take(t, p, Want{})

@@ -83,7 +83,8 @@ func (f *Fleet) apply(p *Pool, s Spec) {
 	}
 }
 
-// silence ends the reading of endpoints' metrics, and forgets what they said.
+// silence ends the reading of endpoints' metrics, and forgets what they said. Who
+// waits profits at once.
 func (p *Pool) silence(endpoints []*Endpoint) {
 	for _, e := range endpoints {
 		if e.stop != nil {

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -72,6 +73,17 @@ func TestRulesOfTheConfigurationHold(t *testing.T) {
 	if r := refused(t, p, Want{}); r.Reason != Saturated {
 		t.Errorf("%v with three probes under way", r)
 	}
+	p, c = still(t, provider(2, func(p *config.Provider) { p.Breaker.Open = config.Duration(time.Minute) }))
+	l := take(t, p, Want{})
+	l.Release(Unreached)
+	c.at += time.Minute - 1
+	if got := states(p); !slices.Contains(got, Resting) {
+		t.Errorf("states %v before the end of the pause", got)
+	}
+	c.at++
+	if got := states(p); slices.Contains(got, Resting) {
+		t.Errorf("states %v after it", got)
+	}
 }
 
 // A hint of a day parks an endpoint for half a minute, for the model that was asked
@@ -88,7 +100,7 @@ func TestCoolDownIsClampedAndNotProlonged(t *testing.T) {
 	c.at += MaxCoolDown - 1
 	second.CoolDown(86400 * time.Second)
 	second.Release(Failed)
-	refused(t, p, Want{Model: "m"})
+	_ = refused(t, p, Want{Model: "m"})
 	c.at++
 	l := take(t, p, Want{Model: "m"})
 	l.CoolDown(0)
@@ -181,9 +193,9 @@ func TestProbeIsJudgedByItsFirstOutput(t *testing.T) {
 	open(t, p)
 	c.at += 5 * time.Second
 	probe := take(t, p, Want{})
-	refused(t, p, Want{})
+	_ = refused(t, p, Want{})
 	probe.Answered() // by a header, behind which a failure may come
-	refused(t, p, Want{})
+	_ = refused(t, p, Want{})
 	probe.Produced()
 	take(t, p, Want{}).Release(OK)
 	probe.Release(Failed)

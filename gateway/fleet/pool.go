@@ -37,8 +37,8 @@ func (p *Pool) ByPrefix() bool {
 }
 
 // configure brings the pool to what a specification says. Endpoints that stay keep
-// their state; it returns those that are new and those that go. Who waits profits
-// at once, or leaves where bounds are lower.
+// their state; it returns those that are new and those that go. Who waits leaves where
+// bounds are lower.
 func (p *Pool) configure(s Spec) (added, removed []*Endpoint) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -74,7 +74,6 @@ func (p *Pool) configure(s Spec) (added, removed []*Endpoint) {
 	for _, shed := range p.queue.Bound(s.bounds()) {
 		p.drop(shed.Value, QueueFull, p.now())
 	}
-	p.pump(p.now())
 	return added, removed
 }
 

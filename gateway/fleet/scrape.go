@@ -26,10 +26,7 @@ func (f *Fleet) scrape(ctx context.Context, p *Pool, e *Endpoint, pages []string
 		if err != nil {
 			at = (at + 1) % len(pages) // the endpoint may have it at the other place
 		}
-		if ctx.Err() != nil {
-			return
-		}
-		p.note(e, asked, own, tokens, page, capacity, err)
+		p.note(ctx, e, asked, own, tokens, page, capacity, err)
 		select {
 		case <-ctx.Done():
 			return
@@ -45,11 +42,15 @@ func (p *Pool) sent(e *Endpoint) (requests, tokens int64) {
 	return e.inFlight, e.tokens
 }
 
-// note takes in a page, or that there was none: then what is known grows old.
-func (p *Pool) note(e *Endpoint, asked time.Duration, own, tokens int64, page record.ServerSample, capacity int64, err error) {
+// note takes in a page, or that there was none: then what is known grows old. A
+// reading that was ended meanwhile, under the pool's lock, says nothing.
+func (p *Pool) note(ctx context.Context, e *Endpoint, asked time.Duration, own, tokens int64, page record.ServerSample, capacity int64, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if err == nil && e.stop != nil {
+	if ctx.Err() != nil {
+		return
+	}
+	if err == nil {
 		e.told(page, asked, own, tokens, p.spec.ShedQueue)
 		if capacity > 0 {
 			e.holds(capacity)

@@ -205,10 +205,22 @@ func TestCacheSizeIsLearned(t *testing.T) {
 // A reading that is switched off ends, and what it told is forgotten.
 func TestReadingIsSwitchedOff(t *testing.T) {
 	read(t, func(*config.Provider) {}, func(t *testing.T, f *Fleet, p *Pool, server *pages) {
-		server.become(body(200, page(`vllm:kv_cache_usage_perc 0.5`)))
+		good := body(200, page(`vllm:kv_cache_usage_perc 0.5`))
+		server.become(good)
 		time.Sleep(1500 * time.Millisecond)
+		if usage(p) == nil {
+			t.Fatal("the page was not read")
+		}
+		server.become(func(r *http.Request) (*http.Response, error) { // one that comes too late
+			<-r.Context().Done()
+			return good(r)
+		})
+		time.Sleep(time.Second)
 		f.Configure([]Spec{spec(t, provider(1))})
 		synctest.Wait()
+		if usage(p) != nil {
+			t.Error("a page that came too late was taken in")
+		}
 		server.mu.Lock()
 		asked := len(server.asked)
 		server.mu.Unlock()
