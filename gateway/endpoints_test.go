@@ -630,6 +630,17 @@ func TestEnginesMetricsCount(t *testing.T) {
 	s.settled()
 }
 
+func FuzzRetryHint(f *testing.F) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	f.Add("3", "")
+	f.Add("Thu, 01 Jan 2026 00:00:07 GMT", "1e9")
+	f.Fuzz(func(t *testing.T, after, ms string) {
+		if d := retryHint(http.Header{"Retry-After": {after}, "Retry-After-Ms": {ms}}, now); d < 0 || d > maxHint {
+			t.Errorf("%v", d)
+		}
+	})
+}
+
 func TestRetryHint(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, test := range []struct {

@@ -42,6 +42,10 @@ func (w *waiter) grant(l *Lease) { w.lease = l; close(w.decided) }
 
 func (w *waiter) refuse(err *Refused) { w.err = err; close(w.decided) }
 
+// maxTokens is far above what any model takes, so that sums of what clients ask for
+// never overflow.
+const maxTokens = 1 << 40
+
 // Acquire gets a request a place at an endpoint. When none has room, it waits in
 // the queue: by the priority of its class, then fairly by tenant. It returns
 // *Refused when there is no endpoint for it, when the queue is full and it is the
@@ -52,6 +56,7 @@ func (p *Pool) Acquire(ctx context.Context, want Want) (*Lease, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
+	want.Tokens = min(max(0, want.Tokens), maxTokens)
 	p.mu.Lock()
 	now := p.now()
 	p.pump(now)

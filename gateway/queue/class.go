@@ -32,7 +32,7 @@ func (c *class[T]) push(t *Ticket[T]) {
 	}
 	f.waiting++
 	t.start = max(c.virtual, f.finish)
-	t.finish = t.start + max(1, t.item.Cost)*grain/int64(max(1, t.item.Weight))
+	t.finish = t.start + min(max(1, t.item.Cost), maxCost)*grain/int64(max(1, t.item.Weight))
 	f.finish = t.finish
 	for side := range c.heaps {
 		c.insert(side, t)
@@ -42,6 +42,10 @@ func (c *class[T]) push(t *Ticket[T]) {
 // grain is how finely costs are divided by weights: without it, the tokens of
 // short requests of heavy tenants would be rounded away.
 const grain = 1 << 10
+
+// maxCost is far above what any model takes. It keeps sums of costs far below what
+// overflows, whatever a client asks for.
+const maxCost = 1 << 32
 
 // next takes out the first request that may go; nil when none may.
 func (c *class[T]) next(may func(T) bool) *Ticket[T] {
@@ -86,6 +90,9 @@ func (c *class[T]) take(t *Ticket[T]) {
 	}
 	for side := range c.heaps {
 		c.extract(side, t)
+	}
+	if c.len() == 0 {
+		c.virtual = 0 // nothing is left that it is compared with
 	}
 	t.class = nil
 }

@@ -93,6 +93,18 @@ func TestWeights(t *testing.T) {
 	}
 }
 
+// However much a request may take, the order stays one.
+func TestHugeCostsDoNotOverflow(t *testing.T) {
+	q := New[string](Bounds{})
+	for i := range 3 {
+		_, _ = q.Push(fmt.Sprint("a", i), Item{Tenant: "a", Cost: math.MaxInt64})
+	}
+	_, _ = q.Push("b", Item{Tenant: "b", Cost: 1})
+	if got := drain(q); got != "b a0 a1 a2" {
+		t.Errorf("order %q", got)
+	}
+}
+
 // Lower bounds hold at once: of each priority, and of all, those leave that would
 // go last.
 func TestLowerBounds(t *testing.T) {
