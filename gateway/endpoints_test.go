@@ -361,7 +361,6 @@ func TestBreakerOverHTTP(t *testing.T) {
 			sse(w, helloEvent, finishEvent, doneEvent)
 		}
 	}, configure(func(c *config.Config) {
-		c.Providers[0].MaxQueue = 1000
 		c.Models[0].Timeouts.FirstToken = config.Duration(patience)
 	}))
 	cancelled := func() {

@@ -15,6 +15,7 @@ import (
 	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/llmctl/llmctl/gateway/fleet"
 	"github.com/llmctl/llmctl/gateway/limit"
+	"github.com/llmctl/llmctl/gateway/reload"
 	"github.com/llmctl/llmctl/gateway/segments"
 )
 
@@ -48,6 +49,8 @@ type Gateway struct {
 	metrics   *metrics
 	lives     lives
 
+	file     atomic.Pointer[reload.File] // that the configuration is from; nil without one
+	leaving  atomic.Bool
 	draining atomic.Bool
 	open     sync.RWMutex    // read-locked by each request, so that Close can wait for all
 	alive    context.Context // ended by Close
@@ -125,7 +128,8 @@ func (g *Gateway) Reload(c *config.Config) error {
 	for i, pool := range g.fleet.Configure(specs) { // nothing can fail any more
 		t.providers[i].pool = pool
 	}
-	g.state = next
+	// All but the limiter, which requests are reading.
+	g.state.scopes, g.state.sketches = next.scopes, next.sketches
 	g.metrics.prepare(t)
 	g.table.Store(t)
 	return nil
@@ -141,22 +145,6 @@ func newSpecs(c *config.Config) ([]fleet.Spec, error) {
 		}
 	}
 	return specs, nil
-}
-
-// Drain makes the gateway refuse new requests and report that it is not ready;
-// those that run go on. Call it on the first signal, then shut the server down.
-func (g *Gateway) Drain() { g.draining.Store(true) }
-
-// Close drains, ends every request that still runs with an error to its client,
-// and waits for all of them.
-func (g *Gateway) Close() {
-	g.closing.Do(func() {
-		g.Drain()
-		g.kill(cutShutdown)
-		g.open.Lock() // from here on, TryRLock refuses
-		g.fleet.Close()
-		g.client.CloseIdleConnections()
-	})
 }
 
 // elapsed is the limiter's clock at t. It comes from the monotonic clock, so a

@@ -1,18 +1,13 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
-	"slices"
-	"strings"
-
-	"github.com/llmctl/llmctl/profiles"
 )
 
 // checkPicker checks the endpoint picker. It tells Envoy where to connect to, which
 // must be an address: Envoy looks up no name for it.
-func (c *Config) checkPicker() error {
+func (c *Config) checkPicker(all *collection) error {
 	p := c.Picker
 	if p == (Picker{}) {
 		return nil
@@ -20,37 +15,30 @@ func (c *Config) checkPicker() error {
 	if err := checkAddress("picker.listen", p.Listen); err != nil {
 		return err
 	}
-	for _, other := range []string{c.Listen, c.Admin.Listen} {
-		if p.Listen == other && !strings.HasSuffix(other, ":0") {
-			return fmt.Errorf("picker.listen %q is taken by another listener: give it another port", p.Listen)
+	for _, other := range []struct{ key, address string }{{"listen", c.Listen}, {"admin.listen", c.Admin.Listen}} {
+		if collide(p.Listen, other.address) {
+			return fmt.Errorf("picker.listen %q is the address of %s: give it another port", p.Listen, other.key)
 		}
 	}
-	var known []string
-	for _, provider := range c.Providers {
-		known = append(known, provider.Name)
+	if err := p.TLS.check("picker.tls"); err != nil {
+		return err
 	}
-	i := slices.Index(known, p.Provider)
-	switch {
-	case p.Provider == "":
-		return errors.New("picker.provider is missing: whose endpoints does it pick from?")
-	case i < 0:
-		hint := profiles.DidYouMean(p.Provider, known)
-		if hint == "" {
-			hint = ", known: " + strings.Join(known, ", ")
-		}
-		return fmt.Errorf("picker: unknown provider %q%s", p.Provider, hint)
+	if err := all.providers.check(p.Provider); err != nil {
+		return fmt.Errorf("picker: %w", err)
 	}
-	for j, address := range c.Providers[i].URLs() {
-		u, err := ParseEndpoint(address)
-		if err != nil {
-			return fmt.Errorf("provider %q: endpoint %d: %w", p.Provider, j+1, err)
+	for i := range c.Providers {
+		if c.Providers[i].Name != p.Provider {
+			continue
 		}
-		if _, err := netip.ParseAddr(u.Hostname()); err != nil {
-			return fmt.Errorf("picker: endpoint %d of provider %q: expected an IP address, for Envoy looks up no name, got %q", j+1, p.Provider, u.Hostname())
+		for j, address := range c.Providers[i].URLs() {
+			u, err := ParseEndpoint(address)
+			if err != nil {
+				return fmt.Errorf("provider %q: endpoint %d: %w", p.Provider, j+1, err)
+			}
+			if _, err := netip.ParseAddr(u.Hostname()); err != nil {
+				return fmt.Errorf("picker: endpoint %d of provider %q: expected an IP address, for Envoy looks up no name, got %q", j+1, p.Provider, u.Hostname())
+			}
 		}
-	}
-	if (p.TLS.Cert == "") != (p.TLS.Key == "") || p.TLS.ClientCA != "" && p.TLS.Cert == "" {
-		return errors.New("picker.tls: cert and key belong together, and client_ca needs both")
 	}
 	return nil
 }

@@ -466,6 +466,34 @@ func until(t *testing.T, done func() bool) {
 	}
 }
 
+// A server that shuts down lets conversations end, for as long as it has patience.
+func TestShutdown(t *testing.T) {
+	for _, patient := range []bool{true, false} {
+		t.Run(fmt.Sprint("patient: ", patient), func(t *testing.T) {
+			b := start(t, plain)
+			e := b.envoy(mode.ProcessingMode_NONE, mode.ProcessingMode_NONE)
+			e.atHeader(requestHeaders(true))
+			ctx, cut := context.WithCancel(t.Context())
+			done := make(chan struct{})
+			go func() { b.server.Shutdown(ctx); close(done) }()
+			if patient {
+				e.finish()
+			} else {
+				cut()
+			}
+			select {
+			case <-done:
+			case <-time.After(10 * time.Second):
+				t.Fatal("it does not end")
+			}
+			cut()
+			if b.inFlight() != 0 {
+				t.Errorf("%d in flight", b.inFlight())
+			}
+		})
+	}
+}
+
 func TestHealth(t *testing.T) {
 	b := start(t, plain)
 	check := func(name string) healthpb.HealthCheckResponse_ServingStatus {

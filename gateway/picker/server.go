@@ -1,6 +1,7 @@
 package picker
 
 import (
+	"context"
 	"net"
 
 	extproc "github.com/envoyproxy/go-control-plane/envoy/service/ext_proc/v3"
@@ -70,6 +71,13 @@ func (s *Server) Serve(l net.Listener) error { return s.grpc.Serve(l) }
 
 // Drain says in health checks that the picker is not ready; it goes on answering.
 func (s *Server) Drain() { s.serving(healthpb.HealthCheckResponse_NOT_SERVING) }
+
+// Shutdown waits until all conversations are over, and cuts off those that are not
+// when ctx ends.
+func (s *Server) Shutdown(ctx context.Context) {
+	defer context.AfterFunc(ctx, s.grpc.Stop)()
+	s.grpc.GracefulStop()
+}
 
 // Close ends all conversations, and waits for them.
 func (s *Server) Close() { s.grpc.Stop() }

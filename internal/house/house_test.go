@@ -108,6 +108,8 @@ var mayImport = map[string][]string{
 	"gateway/config":     {},
 	"gateway/picker":     {"gateway/config", "gateway/fleet", "gateway/route"},
 	"gateway/fleet":      {"gateway/config", "gateway/health", "gateway/queue", "gateway/route"},
+	"gateway/reload":     {"gateway/config"},
+	"gateway/certs":      {"gateway/config"},
 	"gateway/segments":   {},
 	"gateway/telemetry":  {},
 	"gateway/page":       {},
