@@ -262,7 +262,7 @@ func TestNoPlaceIsLost(t *testing.T) {
 	const bound = 3
 	config := provider(3, bounded(bound), func(p *config.Provider) {
 		p.MaxQueue, p.QueueTimeout = 60, config.Duration(200*time.Millisecond)
-		p.Router.Policy = PrefixAffinity
+		p.Router.Policy = config.PolicyPrefixAffinity
 	})
 	bubble(t, config, func(t *testing.T, f *Fleet, p *Pool) {
 		var mu sync.Mutex

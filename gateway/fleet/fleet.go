@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/llmctl/llmctl/gateway/config"
 )
 
 // Options are a fleet's dependencies.
@@ -73,7 +75,7 @@ func (f *Fleet) apply(p *Pool, s Spec) {
 		p.silence(p.endpoints)
 		added = p.endpoints
 	}
-	if s.Metrics == NoMetrics || f.closed {
+	if s.Metrics == config.MetricsNone || f.closed {
 		return
 	}
 	for _, e := range added {

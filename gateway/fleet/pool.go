@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/llmctl/llmctl/gateway/health"
 	"github.com/llmctl/llmctl/gateway/queue"
 	"github.com/llmctl/llmctl/gateway/route"
@@ -33,7 +34,7 @@ func newPool(s Spec, now func() time.Duration) *Pool {
 func (p *Pool) ByPrefix() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.spec.Policy == PrefixAffinity
+	return p.spec.Policy == config.PolicyPrefixAffinity
 }
 
 // configure brings the pool to what a specification says. Endpoints that stay keep
@@ -137,7 +138,7 @@ func (p *Pool) weigh(c *route.Endpoint, e *Endpoint, w *Want, now time.Duration)
 		return false
 	}
 	*c = route.Endpoint{Load: v.load, Waiting: v.waiting, Usage: v.usage, Resting: slices.Contains(w.Avoid, e)}
-	if p.spec.Policy == PrefixAffinity {
+	if p.spec.Policy == config.PolicyPrefixAffinity {
 		c.Match = e.index.Match(0, w.Prompt)
 	}
 	return true
@@ -148,9 +149,9 @@ func (p *Pool) pick() *Endpoint {
 	turn := p.turn
 	p.turn++
 	switch p.spec.Policy {
-	case PrefixAffinity:
+	case config.PolicyPrefixAffinity:
 		return p.endpoints[route.PrefixAffinity(p.candidates, p.spec.LoadCap, turn)]
-	case RoundRobin:
+	case config.PolicyRoundRobin:
 		return p.endpoints[route.RoundRobin(p.candidates, turn)]
 	}
 	return p.endpoints[route.LeastLoaded(p.candidates, turn)]
@@ -170,7 +171,7 @@ func (p *Pool) place(w *Want, now time.Duration) (*Lease, verdict) {
 	}
 	l.dead, l.shaky = e.dead, e.shaky
 	l.deadPass, l.shakyPass = e.dead.Tried(now), e.shaky.Tried(now)
-	if p.spec.Policy == PrefixAffinity && len(w.Prompt) > 0 {
+	if p.spec.Policy == config.PolicyPrefixAffinity && len(w.Prompt) > 0 {
 		e.index.Insert(0, w.Prompt) // at once, so that requests which come together go together
 	}
 	return l, placed

@@ -20,7 +20,7 @@ func prompt(id, n int) []route.Block {
 	return blocks
 }
 
-func byPrefix(p *config.Provider) { p.Router.Policy = PrefixAffinity }
+func byPrefix(p *config.Provider) { p.Router.Policy = config.PolicyPrefixAffinity }
 
 // A conversation's later turns go where the first went, also when they come at the
 // same moment; what nobody knows goes to the least loaded.

@@ -179,7 +179,7 @@ func TestNoHerdIntoAFullCache(t *testing.T) {
 
 // Of two endpoints the one with less to do gets the request, whoever gave it that.
 func TestOthersLoadCounts(t *testing.T) {
-	p, c := still(t, provider(2, func(p *config.Provider) { p.Router.Policy = LeastLoaded }))
+	p, c := still(t, provider(2, func(p *config.Provider) { p.Router.Policy = config.PolicyLeastLoaded }))
 	busy, free := p.endpoints[0], p.endpoints[1]
 	for _, e := range p.endpoints {
 		e.every = time.Second

@@ -13,28 +13,14 @@ import (
 	"github.com/llmctl/llmctl/gateway/route"
 )
 
-// Names of the policies by which an endpoint is picked.
-const (
-	PrefixAffinity = "prefix_affinity"
-	LeastLoaded    = "least_loaded"
-	RoundRobin     = "round_robin"
-)
-
-// Names of whose metrics an endpoint has. TRTLLM's lie elsewhere than those of
-// the others; NoMetrics reads none.
-const (
-	NoMetrics = "none"
-	TRTLLM    = "trtllm"
-)
-
 // Spec is what a configuration says of a provider's endpoints.
 type Spec struct {
 	Name string
 	Kind string   // the protocol; a provider that changes it is another one
 	URLs []string // base URLs, without /v1
 
-	Policy  string
-	LoadCap float64 // of PrefixAffinity; below zero there is none
+	Policy  string  // config.PolicyLeastLoaded and so on
+	LoadCap float64 // of prefix affinity
 
 	InFlight  int64   // requests at an endpoint at once; 0: no bound
 	ShedQueue int64   // requests that wait in an engine, from which on it takes no more; 0: no bound
@@ -47,7 +33,7 @@ type Spec struct {
 	QueueTimeout time.Duration
 	Classes      map[string]Class // by name; a class that is not listed has the zero value
 
-	Metrics string        // whose they are; NoMetrics reads none
+	Metrics string        // whose they are; config.MetricsNone reads none
 	Every   time.Duration // between two readings
 }
 
@@ -61,25 +47,19 @@ type Class struct {
 // NewSpec reads a provider's part of a configuration that was checked before.
 func NewSpec(p config.Provider, classes []config.Class) (Spec, error) {
 	s := Spec{
-		Name: p.Name, Kind: cmp.Or(p.Kind, "openai"),
-		Policy: p.Router.Policy, LoadCap: route.DefaultLoadCap,
+		Name: p.Name, Kind: cmp.Or(p.Kind, config.KindOpenAI),
+		Policy: p.Policy(), LoadCap: route.DefaultLoadCap,
 		InFlight: int64(p.InFlight), ShedQueue: int64(p.Shed.Queue), ShedUsage: p.Shed.KVUsage,
 		Unanswered: health.Unanswered(), Unreliable: unreliable(p.Breaker),
 		MaxQueue:     int(cmp.Or(p.MaxQueue, config.DefaultMaxQueue)),
 		QueueTimeout: time.Duration(cmp.Or(p.QueueTimeout, config.Duration(config.DefaultQueueTimeout))),
-		Metrics:      cmp.Or(p.Metrics, NoMetrics),
+		Metrics:      cmp.Or(p.Metrics, config.MetricsNone),
 		Every:        time.Duration(cmp.Or(p.MetricsEvery, config.Duration(config.DefaultMetricsEvery))),
 		Classes:      map[string]Class{},
 	}
 	s.Unanswered.Open, s.Unanswered.Probes = s.Unreliable.Open, s.Unreliable.Probes
 	if p.Router.LoadCap != nil {
 		s.LoadCap = *p.Router.LoadCap
-	}
-	if s.Policy == "" {
-		s.Policy = LeastLoaded
-		if s.Metrics != NoMetrics {
-			s.Policy = PrefixAffinity
-		}
 	}
 	for _, u := range p.URLs() {
 		parsed, err := config.ParseEndpoint(u)
@@ -131,10 +111,10 @@ func (s *Spec) patience(class Class) time.Duration {
 }
 
 // pages are the addresses at which an endpoint may have its metrics, the likely
-// one first: trtllm-serve has a page of its own kind at the usual place.
+// one first: at the usual place, trtllm-serve has a page of another kind.
 func (s *Spec) pages(url string) []string {
 	pages := []string{url + "/metrics", url + "/prometheus/metrics"}
-	if s.Metrics == TRTLLM {
+	if s.Metrics == "trtllm" {
 		slices.Reverse(pages)
 	}
 	return pages

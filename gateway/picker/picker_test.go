@@ -422,7 +422,7 @@ func TestResponsesAreJudged(t *testing.T) {
 
 // Requests with the same prompt go to the same endpoint.
 func TestPicksGoByThePrompt(t *testing.T) {
-	b := start(t, func(p *config.Provider) { p.Router.Policy = fleet.PrefixAffinity })
+	b := start(t, func(p *config.Provider) { p.Router.Policy = config.PolicyPrefixAffinity })
 	seen := map[string]string{}
 	for range 5 {
 		for _, text := range []string{"a", "b", "c"} {
