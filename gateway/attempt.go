@@ -184,7 +184,7 @@ func (x *exchange) exchangeWith(ctx context.Context, q *request, path string, bo
 		x.coolDown(response)
 		return upstreamFailure(x.try.target, response)
 	}
-	return x.pass(ctx, response, &relay{x: x, hideUsage: hideUsage, choices: q.choices, timers: timers})
+	return x.pass(ctx, response, &relay{x: x, hideUsage: hideUsage, choices: q.choices, timers: timers, beat: x.newHeartbeat(cancel)})
 }
 
 // start begins an attempt with a clean slate: what an earlier one used before it

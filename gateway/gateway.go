@@ -17,6 +17,7 @@ import (
 	"github.com/llmctl/llmctl/gateway/limit"
 	"github.com/llmctl/llmctl/gateway/reload"
 	"github.com/llmctl/llmctl/gateway/segments"
+	"github.com/llmctl/llmctl/gateway/websocket"
 )
 
 // Options are the gateway's dependencies. Each has a default.
@@ -48,6 +49,7 @@ type Gateway struct {
 	fleet     *fleet.Fleet
 	metrics   *metrics
 	lives     lives
+	sockets   *websocket.Server
 
 	file     atomic.Pointer[reload.File] // that the configuration is from; nil without one
 	leaving  atomic.Bool
@@ -94,6 +96,7 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 	}
 	g.start = g.now()
 	g.fleet = fleet.New(fleet.Options{Now: func() time.Duration { return g.elapsed(g.now()) }, Client: g.client})
+	g.sockets = g.newSockets()
 	g.metrics = newMetrics(g)
 	if err := g.Reload(c); err != nil {
 		return nil, err

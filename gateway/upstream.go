@@ -36,7 +36,7 @@ type provider struct {
 func newProvider(c config.Provider, env config.Environment) *provider {
 	return &provider{
 		name: c.Name, kind: kinds[c.Kind], kindName: cmp.Or(c.Kind, "openai"), key: env[c.KeyEnv],
-		cacheSalt: config.On(c.CacheSalt), streamUsage: config.On(c.StreamUsage),
+		cacheSalt: config.On(c.CacheSalt), streamUsage: config.On(c.StreamUsage) || alwaysCounts(c.Kind),
 	}
 }
 

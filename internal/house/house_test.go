@@ -110,6 +110,8 @@ var mayImport = map[string][]string{
 	"gateway/fleet":      {"gateway/config", "gateway/health", "gateway/queue", "gateway/route"},
 	"gateway/reload":     {"gateway/config"},
 	"gateway/certs":      {"gateway/config"},
+	"gateway/anthropic":  {},
+	"gateway/websocket":  {},
 	"gateway/segments":   {},
 	"gateway/telemetry":  {},
 	"gateway/page":       {},
@@ -127,6 +129,7 @@ var mayImport = map[string][]string{
 var strict = []string{
 	"simulator", "engine/kv", "engine/sched", "engine/model", "engine/cpu", "engine/modeled",
 	"gateway/limit", "gateway/route", "gateway/queue", "gateway/health", "gateway/config", "loadgen/mock",
+	"gateway/websocket",
 }
 
 func under(pkg, dir string) bool { return pkg == dir || strings.HasPrefix(pkg, dir+"/") }
