@@ -19,7 +19,7 @@ func TestGatewayPicksEndpointsForEnvoy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer client.Close()
+	defer client.Close() //nolint:errcheck // the test is over
 	ready, err := healthpb.NewHealthClient(client).Check(t.Context(), &healthpb.HealthCheckRequest{Service: "readiness"})
 	if err != nil || ready.GetStatus() != healthpb.HealthCheckResponse_SERVING {
 		t.Errorf("readiness %v, %v", ready, err)
