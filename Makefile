@@ -101,6 +101,10 @@ bench-loadgen: build ## measure llmctl bench and its peers against the exact moc
 bench-gateway: build ## measure what the gateway adds beside a bare proxy and others (after scripts/install-gateways bin/peers; Linux), and rewrite docs/gateway-benchmark.md
 	$(GO) run ./cmd/benchgateway -llmctl bin/llmctl -write docs/gateway-benchmark.md
 
+.PHONY: conform-peers
+conform-peers: ## run llmctl conform against our servers and against LiteLLM and llama.cpp, installed into bin/peers, and rewrite docs/conformance.md
+	scripts/conform-peers bin/peers
+
 # The official OpenAI client, for the integration tier.
 bin/python/bin/python:
 	python3 -m venv bin/python
@@ -108,7 +112,7 @@ bin/python/bin/python:
 
 .PHONY: integration
 integration: bin/python/bin/python ## run the tests that need more than Go, or minutes
-	LLMCTL_OPENAI_PYTHON=$(CURDIR)/bin/python/bin/python $(GO) test -tags integration -timeout 30m ./cmd/... ./sizing/... ./internal/house/...
+	LLMCTL_OPENAI_PYTHON=$(CURDIR)/bin/python/bin/python $(GO) test -tags integration -timeout 30m ./cmd/... ./sizing/... ./gateway/... ./internal/house/...
 
 .PHONY: ci
 ci: lint race integration fuzz ## everything: lint, race, integration tier, a short fuzz run

@@ -7,17 +7,19 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/llmctl/llmctl/gateway/config"
+	"github.com/llmctl/llmctl/gateway/usage"
 	"github.com/llmctl/llmctl/internal/openai"
 )
 
-// AdminHandler serves /metrics, /admin/segments, /admin/reload, /livez and /readyz.
-// Metrics and reports tell of tenants, so they need the token where the configuration has one;
-// health does not, since probes cannot send any.
+// AdminHandler serves /metrics, /admin/segments, /admin/usage, /admin/reload, /livez
+// and /readyz. Metrics and reports tell of tenants, so they need the token where
+// the configuration has one; health does not, since probes cannot send any.
 func (g *Gateway) AdminHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", g.guarded(promhttp.HandlerFor(g.metrics.registry, promhttp.HandlerOpts{})))
 	mux.Handle("POST /admin/reload", g.known(g.reload))
 	mux.Handle("GET /admin/segments", g.guarded(http.HandlerFunc(g.listSegments)))
+	mux.Handle("GET /admin/usage", g.guarded(usage.Handler(g.ledger, g.now)))
 	mux.HandleFunc("GET /livez", livez)
 	mux.HandleFunc("GET /readyz", g.ready)
 	return bounded(mux)

@@ -62,10 +62,11 @@ func (x *exchange) countAttempt(o outcome) {
 // served it.
 func (x *exchange) countArm(end time.Time) {
 	m := &x.try.target.metrics
-	input, cached, output := x.charged()
-	m.input.Add(float64(max(input, 0)))
-	m.cached.Add(float64(max(cached, 0)))
-	m.output.Add(float64(max(output, 0)))
+	used := x.used()
+	cached, _ := used.Cached.Value()
+	m.input.Add(float64(used.Input))
+	m.cached.Add(float64(cached))
+	m.output.Add(float64(used.Output))
 	if d, ok := x.ttft(); ok {
 		m.ttft.Observe(d.Seconds())
 	}

@@ -41,6 +41,7 @@ func (x *exchange) complete() *failure {
 		return f
 	}
 	q.bound(x.model.limit)
+	x.account.allowed = q.maxTokens * q.choices
 	plan, f := x.plan(q)
 	if f != nil {
 		return f
@@ -134,6 +135,7 @@ func (x *exchange) whole(ctx context.Context, response *http.Response) *failure 
 	}
 	x.settle(x.g.now())
 	x.try.lease.Release(fleet.OK)
+	x.setCostHeader(x.w.Header())
 	x.succeed("application/json", body)
 	return nil
 }

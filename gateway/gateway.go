@@ -17,6 +17,7 @@ import (
 	"github.com/llmctl/llmctl/gateway/limit"
 	"github.com/llmctl/llmctl/gateway/reload"
 	"github.com/llmctl/llmctl/gateway/segments"
+	"github.com/llmctl/llmctl/gateway/usage"
 	"github.com/llmctl/llmctl/gateway/websocket"
 )
 
@@ -28,12 +29,16 @@ type Options struct {
 	Client    *http.Client                // for upstreams
 	Traces    trace.TracerProvider        // of OpenTelemetry; nil makes no spans, and the client's context goes on upstream
 	LookupEnv func(string) (string, bool) // for the variables that the configuration names; os.LookupEnv
+	// Ledger keeps usage, and is closed by its owner after the gateway. Without one
+	// the gateway keeps sums in memory, whatever the configuration says: who opens
+	// files and databases is the caller's decision.
+	Ledger *usage.Ledger
 }
 
 // Gateway serves the API of one configuration at a time. What a configuration
 // says is in a table that Reload replaces; what has happened, in the state here,
-// which outlives tables. Everything runs inside the requests that a server hands
-// it, except the reading of endpoints' metrics.
+// which outlives tables. Everything runs inside the requests that a server hands it,
+// but for the ledger's writer and the reading of endpoints' metrics.
 type Gateway struct {
 	log    *slog.Logger
 	now    func() time.Time
@@ -48,6 +53,8 @@ type Gateway struct {
 	state     state
 	fleet     *fleet.Fleet
 	metrics   *metrics
+	ledger    *usage.Ledger
+	ownLedger bool
 	lives     lives
 	sockets   *websocket.Server
 
@@ -91,6 +98,7 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 	if g.lookup == nil {
 		g.lookup = os.LookupEnv
 	}
+	g.ledger = o.Ledger
 	if o.Traces != nil {
 		g.tracer = o.Traces.Tracer("github.com/llmctl/llmctl/gateway")
 	}
@@ -100,6 +108,9 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 	g.metrics = newMetrics(g)
 	if err := g.Reload(c); err != nil {
 		return nil, err
+	}
+	if g.ledger == nil {
+		g.ledger, g.ownLedger = usage.NewMemory(usage.Options{Logger: g.log}), true
 	}
 	g.alive, g.kill = context.WithCancelCause(context.Background())
 	return g, nil

@@ -42,6 +42,7 @@ func (x *exchange) send(ctx context.Context, q *request, path string, body []byt
 		x.blame(e, unreachable(err))
 		x.try.unreached = false
 		x.retries++
+		x.account.tries++
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/llmctl/llmctl/gateway/health"
 	"github.com/llmctl/llmctl/gateway/route"
 	"github.com/llmctl/llmctl/gateway/segments"
+	"github.com/llmctl/llmctl/gateway/usage"
 )
 
 // table is everything that one configuration says, ready for requests. It never
@@ -33,7 +34,8 @@ type model struct {
 	limit     config.MaxTokens
 	timeouts  config.Timeouts
 	retry     retryRules
-	rename    bool // answers carry the alias in the place of the deployment's name
+	rename    bool    // answers carry the alias in the place of the deployment's name
+	hitCharge float64 // share of the price that an answer from a cache costs
 	targets   []*target
 	fallbacks []*target
 	chooser   *route.Chooser   // among targets and fallbacks
@@ -52,6 +54,7 @@ type target struct {
 	fallback bool
 	metrics  armMetrics
 	patient  bool // a fallback that does not take what others have no room for
+	price    usage.Price
 }
 
 // retryRules say how often a request is tried, and how often all of them are.
@@ -99,7 +102,7 @@ func newTable(c *config.Config, env config.Environment, old state, next *state) 
 		t.models[m.alias] = m
 		t.aliases = append(t.aliases, m.alias)
 	}
-	return t, nil
+	return t, t.price(c)
 }
 
 func newModel(c *config.Model, providers map[string]*provider, flags []config.Flag) *model {

@@ -108,11 +108,12 @@ var mayImport = map[string][]string{
 	"gateway/config":     {},
 	"gateway/picker":     {"gateway/config", "gateway/fleet", "gateway/route"},
 	"gateway/fleet":      {"gateway/config", "gateway/health", "gateway/queue", "gateway/route"},
-	"gateway/reload":     {"gateway/config"},
-	"gateway/certs":      {"gateway/config"},
 	"gateway/anthropic":  {},
 	"gateway/websocket":  {},
+	"gateway/reload":     {"gateway/config"},
+	"gateway/certs":      {"gateway/config"},
 	"gateway/segments":   {},
+	"gateway/usage":      {},
 	"gateway/telemetry":  {},
 	"gateway/page":       {},
 	"reports/tui":        {"reports"},
@@ -122,7 +123,7 @@ var mayImport = map[string][]string{
 	"sizing/shape":       nil,
 	"loadgen/mock":       {},
 	"loadgen/search":     nil,
-	"loadgen/conform":    {},
+	"loadgen/conform":    {"loadgen/client"},
 }
 
 // The pure policies may not know the rest of their own folder either.
