@@ -22,7 +22,7 @@ func (g *Gateway) AdminHandler() http.Handler {
 	mux.Handle("GET /admin/usage", g.guarded(usage.Handler(g.ledger, g.now)))
 	mux.HandleFunc("GET /livez", livez)
 	mux.HandleFunc("GET /readyz", g.ready)
-	return bounded(mux)
+	return nosniff(bounded(mux))
 }
 
 func (g *Gateway) guarded(next http.Handler) http.Handler {

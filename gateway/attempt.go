@@ -182,7 +182,7 @@ func (x *exchange) exchangeWith(ctx context.Context, q *request, path string, bo
 	defer func() { _ = response.Body.Close() }() // nothing is left to read that anybody waits for
 	if response.StatusCode != http.StatusOK {
 		x.coolDown(response)
-		return upstreamFailure(x.try.target, response)
+		return upstreamFailure(x.dialect, x.try.target, response)
 	}
 	return x.pass(ctx, response, &relay{x: x, hideUsage: hideUsage, choices: q.choices, timers: timers, beat: x.newHeartbeat(cancel)})
 }

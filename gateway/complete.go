@@ -89,8 +89,7 @@ func (x *exchange) read() (*request, *failure) {
 func (x *exchange) resolve(alias string) *failure {
 	m, ok := x.table.models[alias]
 	if !ok {
-		return &failure{status: http.StatusNotFound, outcome: outcomeUnknownModel,
-			body: openai.NewError("invalid_request_error", "no such model", "model", "model_not_found")}
+		return unknownModel()
 	}
 	x.model = m
 	if !x.who.tenant.allows(alias) {
