@@ -94,11 +94,11 @@ func (c Control) bypass(path string) Bypass {
 // Exact says why a request can not be answered by an equal one's answer, or "":
 // only with a temperature of 0, given as such, does a model mean to answer the
 // same again.
-func (c Control) Exact(path string, body gjson.Result) Bypass {
+func (c Control) Exact(path string, body map[string]gjson.Result) Bypass {
 	if reason := c.bypass(path); reason != "" {
 		return reason
 	}
-	if t := body.Get("temperature"); t.Type != gjson.Number || t.Num != 0 {
+	if t := body["temperature"]; t.Type != gjson.Number || t.Num != 0 {
 		return BypassTemperature
 	}
 	return ""

@@ -15,7 +15,7 @@ const maxQuestion = 2048
 // one, or "", and then what it asks: the text of its only user message. It must
 // be a chat of system messages and one message of the user, in text alone,
 // without tools, and must not ask about the present.
-func (c Control) Semantic(path string, body gjson.Result) (question string, reason Bypass) {
+func (c Control) Semantic(path string, body map[string]gjson.Result) (question string, reason Bypass) {
 	if reason := c.bypass(path); reason != "" {
 		return "", reason
 	}
@@ -23,14 +23,14 @@ func (c Control) Semantic(path string, body gjson.Result) (question string, reas
 		return "", BypassPath
 	}
 	for _, name := range []string{"tools", "functions", "web_search_options", "plugins"} {
-		if v := body.Get(name); v.Exists() && v.Type != gjson.Null && v.Raw != "[]" {
+		if v := body[name]; v.Exists() && v.Type != gjson.Null && v.Raw != "[]" {
 			return "", BypassTools
 		}
 	}
-	if n := body.Get("n"); n.Exists() && n.Type != gjson.Null && n.Num != 1 {
+	if n := body["n"]; n.Exists() && n.Type != gjson.Null && n.Num != 1 {
 		return "", BypassChoices
 	}
-	body.Get("messages").ForEach(func(_, message gjson.Result) bool {
+	body["messages"].ForEach(func(_, message gjson.Result) bool {
 		question, reason = nextMessage(question, message)
 		return reason == ""
 	})

@@ -12,6 +12,8 @@ import (
 
 const chatPath = "/v1/chat/completions"
 
+func fieldsOf(body string) map[string]gjson.Result { return gjson.Parse(body).Map() }
+
 func chat(question string) string {
 	return fmt.Sprintf(`{"model":"m","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":%q}]}`, question)
 }
@@ -41,7 +43,7 @@ func TestWhatIsComparedByMeaning(t *testing.T) {
 		{"the present", chat("Who is the president now?"), BypassTime},
 		{"the hour", chat("What time is it?"), BypassTime},
 	} {
-		question, got := ControlOf(http.Header{}).Semantic(chatPath, gjson.Parse(test.body))
+		question, got := ControlOf(http.Header{}).Semantic(chatPath, fieldsOf(test.body))
 		if got != test.want {
 			t.Errorf("%s: bypassed for %q, want %q", test.name, got, test.want)
 		}
@@ -74,7 +76,7 @@ func TestWhatIsComparedExactly(t *testing.T) {
 		for k, v := range test.header {
 			h.Set(k, v)
 		}
-		if got := ControlOf(h).Exact(test.path, gjson.Parse(test.body)); got != test.want {
+		if got := ControlOf(h).Exact(test.path, fieldsOf(test.body)); got != test.want {
 			t.Errorf("%s: bypassed for %q, want %q", test.name, got, test.want)
 		}
 	}
