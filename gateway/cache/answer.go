@@ -13,7 +13,8 @@ type Answer struct {
 	Events [][]byte // the data of the events of one that was, without [DONE]
 
 	Deployment string // that gave it
-	Input      int64  // tokens that it cost when it was made
+	Input      int64  // tokens that it took when it was made
+	Cached     int64  // of Input, those from the engine's prefix cache
 	Output     int64
 	Finish     string // the last finish_reason
 }

@@ -256,11 +256,12 @@ func (c *canonicaliser) string() bool {
 func unescape(text []byte) ([]byte, bool) {
 	out := make([]byte, 0, len(text))
 	for i := 0; i < len(text); i++ {
-		if text[i] != '\\' {
-			out = append(out, text[i])
-			continue
+		plain := bytes.IndexByte(text[i:], '\\')
+		if plain < 0 {
+			return append(out, text[i:]...), true
 		}
-		i++
+		out = append(out, text[i:i+plain]...)
+		i += plain + 1
 		switch text[i] {
 		case '"', '\\', '/':
 			out = append(out, text[i])

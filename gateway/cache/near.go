@@ -7,7 +7,7 @@ import (
 )
 
 // maxSpace is how many questions a space holds. Each is compared with each
-// request in the space, so the bound keeps a look-up at about a millisecond; the
+// request in the space, so the bound keeps a look-up at a millisecond or two; the
 // oldest give way.
 const maxSpace = 1000
 
@@ -36,11 +36,19 @@ func Unit(v []float32) (unit []float32, ok bool) {
 }
 
 func dot(a, b []float32) float64 {
-	var sum float32
-	for i, x := range a {
-		sum += x * b[i]
+	b = b[:len(a)]
+	var s0, s1, s2, s3 float32 // four sums, since each addition waits for the one before
+	i := 0
+	for ; i+4 <= len(a); i += 4 {
+		s0 += a[i] * b[i]
+		s1 += a[i+1] * b[i+1]
+		s2 += a[i+2] * b[i+2]
+		s3 += a[i+3] * b[i+3]
 	}
-	return float64(sum)
+	for ; i < len(a); i++ {
+		s0 += a[i] * b[i]
+	}
+	return float64(s0 + s1 + s2 + s3)
 }
 
 // PutNear keeps an answer under a key, and lets questions of its space find it.

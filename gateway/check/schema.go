@@ -20,9 +20,17 @@ var metaSchemas = sync.OnceValue(func() (list []*jsonschema.Schema) {
 	return list
 })
 
+// maxSchemas is how much of schemas is looked at in one request, in bytes. More
+// is left to the engine: at about a microsecond a byte it would take longer than
+// is fair to others.
+const maxSchemas = 128 << 10
+
 // badSchema says what is wrong with a JSON Schema, or "". What any of the drafts
 // in use takes is good, whatever $schema says.
 func badSchema(raw string) string {
+	if len(raw) > maxSchemas {
+		return ""
+	}
 	document, err := jsonschema.UnmarshalJSON(strings.NewReader(raw))
 	if err != nil {
 		return "it is not valid JSON"

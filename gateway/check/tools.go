@@ -59,10 +59,14 @@ func (t *tools) remember(raw string) {
 }
 
 func checkTools(path string, list gjson.Result) (p *Problem) {
+	schema := badSchema
+	if len(list.Raw) > maxSchemas {
+		schema = func(string) string { return "" }
+	}
 	names := map[string]bool{}
 	i := 0
 	list.ForEach(func(_, tool gjson.Result) bool {
-		p = checkTool(path, fmt.Sprintf("tools[%d]", i), tool, names)
+		p = checkTool(path, fmt.Sprintf("tools[%d]", i), tool, names, schema)
 		i++
 		if p == nil && i > maxTools {
 			p = wrongValue("tools", fmt.Sprintf("expected at most %d tools", maxTools))
@@ -74,7 +78,7 @@ func checkTools(path string, list gjson.Result) (p *Problem) {
 
 // checkTool looks at one tool. Types other than function are an engine's own and
 // pass. In the Responses API a function stands in the tool itself.
-func checkTool(path, param string, tool gjson.Result, names map[string]bool) *Problem {
+func checkTool(path, param string, tool gjson.Result, names map[string]bool, schema func(raw string) string) *Problem {
 	if !tool.IsObject() {
 		return wrongType(param, "an object", tool)
 	}
@@ -117,7 +121,7 @@ func checkTool(path, param string, tool gjson.Result, names map[string]bool) *Pr
 	if !parameters.IsObject() {
 		return wrongType(param+".parameters", "an object", parameters)
 	}
-	if where := badSchema(parameters.Raw); where != "" {
+	if where := schema(parameters.Raw); where != "" {
 		return &Problem{
 			Message: "Invalid schema for function '" + name.Str + "': " + where + ".",
 			Param:   param + ".parameters", Code: "invalid_function_parameters",
