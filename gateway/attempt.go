@@ -145,7 +145,7 @@ func (x *exchange) attempt(ctx context.Context, q *request, t *target) *failure 
 	if response.StatusCode != http.StatusOK {
 		return upstreamFailure(t, response)
 	}
-	return x.pass(ctx, response, &relay{x: x, hideUsage: hideUsage, choices: q.choices, timers: timers})
+	return x.pass(ctx, response, &relay{x: x, hideUsage: hideUsage, choices: q.choices, timers: timers, gate: x.model.newGate()})
 }
 
 // start begins an attempt with a clean slate: what an earlier one used before it
@@ -156,6 +156,7 @@ func (x *exchange) start(q *request, t *target) {
 	x.spent.estimate.Input = q.input
 	x.first, x.last, x.closed, x.finishReason = time.Time{}, time.Time{}, time.Time{}, ""
 	x.w.Header().Set("X-Llmctl-Deployment", t.name)
+	x.caching.start(q)
 }
 
 // admit picks the endpoint for the attempt.

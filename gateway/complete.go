@@ -37,6 +37,12 @@ func (x *exchange) complete() *failure {
 	inFlight.Inc()
 	defer inFlight.Dec()
 	q.bound(x.model.limit)
+	if f := x.check(q); f != nil {
+		return f
+	}
+	if answered, f := x.recall(q); answered || f != nil {
+		return f
+	}
 	plan := x.plan()
 	if f := x.reserve(q); f != nil {
 		return f
@@ -123,6 +129,11 @@ func (x *exchange) whole(ctx context.Context, response *http.Response) *failure 
 	if x.model.rename {
 		body = renamed(body, "model", x.model.alias)
 	}
+	body, f := x.screen(body)
+	if f != nil {
+		return f
+	}
+	x.caching.recorder.Document(body)
 	x.settle(x.g.now())
 	x.succeed("application/json", body)
 	return nil

@@ -29,6 +29,7 @@ type exchange struct {
 	reservation *limit.Reservation
 	spent       meter
 	copy        *transcript // of what the client is sent, when somebody asked for one
+	caching     caching     // what there is to do for the alias's cache
 
 	began, first, last time.Time // zero when it did not happen
 	closed             time.Time // [DONE], when later bytes were awaited
@@ -104,12 +105,14 @@ func (x *exchange) fail(f *failure) {
 func (x *exchange) finish() {
 	end := x.g.now()
 	x.settle(end)
+	x.caching.end()
 	x.observe(end)
 }
 
 // settle closes the reservation. It runs before the client can see that its
 // answer is complete, so that its next request finds the slot free.
 func (x *exchange) settle(now time.Time) {
+	x.store(now)
 	if x.reservation == nil {
 		return
 	}

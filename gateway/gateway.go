@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/llmctl/llmctl/gateway/check"
 	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/llmctl/llmctl/gateway/limit"
 )
@@ -38,6 +39,8 @@ type Gateway struct {
 	table     atomic.Pointer[table]
 	reloading sync.Mutex // one Reload at a time
 	state     state
+	checks    check.Chain // that every request passes
+	answers   *answers    // that are kept
 	metrics   *metrics
 
 	draining atomic.Bool
@@ -60,7 +63,7 @@ type state struct {
 func New(c *config.Config, o Options) (*Gateway, error) {
 	g := &Gateway{
 		log: o.Logger, now: o.Now, rand: o.Rand, client: o.Client, lookup: o.LookupEnv,
-		state: state{limiter: &limit.Limiter{}},
+		state: state{limiter: &limit.Limiter{}}, checks: check.Requests(), answers: newAnswers(c),
 	}
 	if g.log == nil {
 		g.log = slog.New(slog.DiscardHandler)
@@ -100,13 +103,14 @@ func (g *Gateway) Reload(c *config.Config) error {
 		return err
 	}
 	next := state{limiter: g.state.limiter, scopes: map[scopeKey]*limit.Scope{}, pools: map[string]*pool{}}
-	t, err := newTable(c, env, g.state, &next)
+	t, err := newTable(c, env, g.client, g.state, &next)
 	if err != nil {
 		return err
 	}
 	t.origin = g.start
 	next.apply(c)
 	g.state = next
+	g.answers.memory.Resize(cacheSize(c))
 	g.metrics.prepare(t)
 	g.table.Store(t)
 	return nil

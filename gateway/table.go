@@ -1,9 +1,12 @@
 package gateway
 
 import (
+	"fmt"
+	"net/http"
 	"sync"
 	"time"
 
+	"github.com/llmctl/llmctl/gateway/check"
 	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/llmctl/llmctl/gateway/health"
 )
@@ -31,6 +34,9 @@ type model struct {
 	targets   []*target
 	weights   []int // of targets, for route.Weighted
 	fallbacks []*target
+	input     []*check.Filter
+	output    []*check.Filter
+	caches    *caches // nil for an alias without any
 }
 
 // target is a deployment: a model of a provider.
@@ -53,7 +59,7 @@ type retryRules struct {
 
 // newTable builds a table from a checked configuration. What lives on is taken
 // from old into next, and what is new is added there.
-func newTable(c *config.Config, env config.Environment, old state, next *state) (*table, error) {
+func newTable(c *config.Config, env config.Environment, client *http.Client, old state, next *state) (*table, error) {
 	t := &table{maxBody: int64(c.MaxBody), models: map[string]*model{}}
 	if t.maxBody == 0 {
 		t.maxBody = config.DefaultMaxBody
@@ -75,6 +81,9 @@ func newTable(c *config.Config, env config.Environment, old state, next *state) 
 	}
 	for i := range c.Models {
 		m := newModel(&c.Models[i], byName)
+		if err := m.prepare(c, &c.Models[i], env, client); err != nil {
+			return nil, fmt.Errorf("model %q: %w", m.alias, err)
+		}
 		t.models[m.alias] = m
 		t.aliases = append(t.aliases, m.alias)
 	}

@@ -103,6 +103,18 @@ func (m *Memory) put(tenant string, it *item) {
 	if it.space != (Key{}) {
 		m.enter(it)
 	}
+	m.shrink()
+}
+
+// Resize changes how many bytes are kept.
+func (m *Memory) Resize(size int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.size = size
+	m.shrink()
+}
+
+func (m *Memory) shrink() {
 	for m.bytes > m.size {
 		m.drop(m.largest().recent.Back().Value.(*item))
 	}

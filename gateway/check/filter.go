@@ -33,28 +33,34 @@ const Code = "content_filter"
 // asked are the fields that the model reads.
 var asked = []string{"messages", "prompt", "input", "instructions", "system", "tools", "functions", "response_format", "suffix"}
 
-// Input returns the first filter that a request matches, in any text of what the
-// model is asked: messages, their parts, tool calls and their results, and tools.
-// unseen is the field that holds token ids, which no filter can read; empty when
-// there is none.
-func Input(filters []*Filter, body Body) (hit *Filter, unseen string) {
+// Finding is what filters found in a request.
+type Finding struct {
+	Filter *Filter // that matches; nil for token ids, which no filter can read
+	Field  string
+}
+
+// Input looks at any text of what the model is asked: messages, their parts, tool
+// calls and their results, and tools. It returns nil when there is nothing to
+// object to.
+func Input(filters []*Filter, body Body) *Finding {
 	if len(filters) == 0 {
-		return nil, ""
+		return nil
 	}
 	for _, name := range asked {
 		v := body[name]
 		if (name == "prompt" || name == "input") && hasTokenIDs(v) {
-			return nil, name
+			return &Finding{Field: name}
 		}
+		var hit *Filter
 		texts(v, func(text string) bool {
 			hit = match(filters, text)
 			return hit == nil
 		})
 		if hit != nil {
-			return hit, ""
+			return &Finding{Filter: hit, Field: name}
 		}
 	}
-	return nil, ""
+	return nil
 }
 
 func match(filters []*Filter, text string) *Filter {

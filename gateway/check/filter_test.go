@@ -168,19 +168,20 @@ func TestTextIsFoundWhereverTheModelReadsIt(t *testing.T) {
 		`{"messages":[{"role":"bad","content":"x"}],"user":"bad","metadata":{"x":"bad"}}`:                false,
 		`{"messages":[{"role":"user","content":"badly"}]}`:                                               false,
 	} {
-		hit, unseen := Input(filters, bodyOf(body))
-		if (hit != nil) != want || unseen != "" {
-			t.Errorf("%s matches: %v, unseen %q", body, hit != nil, unseen)
+		found := Input(filters, bodyOf(body))
+		if (found != nil) != want || found != nil && (found.Filter != filters[0] || !strings.Contains(body, `"`+found.Field+`"`)) {
+			t.Errorf("%s: found %+v", body, found)
 		}
 	}
 	for body, want := range map[string]string{
 		`{"prompt":[1,2]}`: "prompt", `{"prompt":[[1,2],[3]]}`: "prompt", `{"input":[1]}`: "input", `{"prompt":[]}`: "", `{"prompt":["x",1]}`: "prompt",
 	} {
-		if _, unseen := Input(filters, bodyOf(body)); unseen != want {
-			t.Errorf("%s: unseen %q, want %q", body, unseen, want)
+		found := Input(filters, bodyOf(body))
+		if got := found != nil; got != (want != "") || got && (found.Filter != nil || found.Field != want) {
+			t.Errorf("%s: found %+v, want %q", body, found, want)
 		}
-		if _, unseen := Input(nil, bodyOf(body)); unseen != "" {
-			t.Errorf("%s: without filters %q is unseen", body, unseen)
+		if found := Input(nil, bodyOf(body)); found != nil {
+			t.Errorf("%s: without filters %+v was found", body, found)
 		}
 	}
 	if Output(filters, gjson.Parse(`[{"message":{"role":"assistant","reasoning_content":"so bad"}}]`)) == nil {

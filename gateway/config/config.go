@@ -8,7 +8,8 @@ type Config struct {
 	Admin       Admin       `yaml:"admin,omitempty"` // metrics, health, usage and the page, apart from the API
 	Store       Store       `yaml:"store,omitempty"`
 	Traces      Traces      `yaml:"traces,omitempty"`
-	MaxBody     Size        `yaml:"max_body,omitempty"` // largest request body; 0 means DefaultMaxBody
+	MaxBody     Size        `yaml:"max_body,omitempty"`   // largest request body; 0 means DefaultMaxBody
+	CacheSize   Size        `yaml:"cache_size,omitempty"` // memory of all answers that are kept; 0 means DefaultCacheSize
 	Idempotency Idempotency `yaml:"idempotency,omitempty"`
 	Classes     []Class     `yaml:"classes,omitempty"` // absent: interactive before batch
 	Flags       []Flag      `yaml:"flags,omitempty"`
@@ -255,4 +256,7 @@ type Semantic struct {
 	Provider  string  `yaml:"provider,omitempty"`  // with /v1/embeddings
 	Model     string  `yaml:"model,omitempty"`     // its embedding model
 	Threshold float64 `yaml:"threshold,omitempty"` // least cosine similarity, 0..1; DefaultSimilarity when absent
+	// Timeout bounds the wait for an embedding, after which the model is asked.
+	// DefaultEmbedding when absent.
+	Timeout Duration `yaml:"timeout,omitempty"`
 }
