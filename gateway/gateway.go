@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"go.opentelemetry.io/otel/trace"
+
 	"context"
 	"log/slog"
 	"math/rand/v2"
@@ -21,6 +23,7 @@ type Options struct {
 	Now       func() time.Time            // time.Now
 	Rand      func() uint64               // uniform over uint64, for weights and jitter; math/rand/v2
 	Client    *http.Client                // for upstreams
+	Traces    trace.TracerProvider        // of OpenTelemetry; nil makes no spans, and the client's context goes on upstream
 	LookupEnv func(string) (string, bool) // for the variables that the configuration names; os.LookupEnv
 }
 
@@ -34,7 +37,8 @@ type Gateway struct {
 	rand   func() uint64
 	lookup func(string) (string, bool)
 	client *http.Client
-	start  time.Time // origin of the limiter's clock
+	tracer trace.Tracer // nil when nobody wants spans
+	start  time.Time    // origin of the limiter's clock
 
 	table     atomic.Pointer[table]
 	reloading sync.Mutex // one Reload at a time
@@ -42,6 +46,7 @@ type Gateway struct {
 	checks    check.Chain // that every request passes
 	answers   *answers    // that are kept
 	metrics   *metrics
+	lives     lives
 
 	draining atomic.Bool
 	open     sync.RWMutex    // read-locked by each request, so that Close can wait for all
@@ -79,6 +84,9 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 	}
 	if g.lookup == nil {
 		g.lookup = os.LookupEnv
+	}
+	if o.Traces != nil {
+		g.tracer = o.Traces.Tracer("github.com/llmctl/llmctl/gateway")
 	}
 	g.start = g.now()
 	g.metrics = newMetrics(g)

@@ -24,6 +24,7 @@ type metrics struct {
 	ttft       *prometheus.HistogramVec
 	tpot       *prometheus.HistogramVec
 	e2e        *prometheus.HistogramVec // all three: alias, deployment
+	genAI      *genAI
 }
 
 // prefix begins the names of all metrics.
@@ -60,6 +61,7 @@ func newMetrics(g *Gateway) *metrics {
 	}
 	m.registry.MustRegister(m.requests, m.tokens, m.limits, m.rejections, m.upstream, m.filtered, m.caches, m.inFlight, m.ttft, m.tpot, m.e2e, endpoints{g}, kept{g},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.genAI = newGenAI(m.registry)
 	return m
 }
 

@@ -4,5 +4,8 @@ package trial
 
 import "os/exec"
 
-// together leaves a program to end its workers itself.
-func together(*exec.Cmd) {}
+// Together leaves a program to end its workers itself.
+func Together(*exec.Cmd) {}
+
+// Kill ends a program.
+func Kill(cmd *exec.Cmd) { _ = cmd.Process.Kill() } // it may have ended

@@ -29,7 +29,7 @@ func Run(ctx context.Context, command, env []string) (u Used, err error) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Env = append(os.Environ(), env...)
-	together(cmd)
+	Together(cmd)
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output
 	cmd.WaitDelay = 5 * time.Second
@@ -53,12 +53,12 @@ func Run(ctx context.Context, command, env []string) (u Used, err error) {
 }
 
 // watchMemory is the largest resident memory of a process group, looked at five
-// times a second. Pages that processes share count once for each.
+// times a second.
 func watchMemory(group int, done <-chan struct{}) (largest int64) {
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		largest = max(largest, groupMemory(group))
+		largest = max(largest, Group(group).RSS)
 		select {
 		case <-done:
 			return largest
@@ -67,9 +67,15 @@ func watchMemory(group int, done <-chan struct{}) (largest int64) {
 	}
 }
 
-// groupMemory adds up field 24 of /proc/PID/stat over the processes whose group,
-// field 5, it is (proc_pid_stat(5)).
-func groupMemory(group int) (bytes int64) {
+// ticksPerSecond is the unit of times in /proc, the same on all architectures that
+// Go runs on.
+const ticksPerSecond = 100
+
+// Group is what the processes of a group, by its leader's id, have taken so far
+// and hold now: fields 14, 15 and 24 of /proc/PID/stat over those whose field 5 it
+// is (proc_pid_stat(5)). Pages that processes share count once for each. It is
+// zero where there is no /proc.
+func Group(leader int) (u Used) {
 	paths, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is right
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
@@ -78,13 +84,15 @@ func groupMemory(group int) (bytes int64) {
 		}
 		_, rest, _ := strings.Cut(string(text), ") ") // after the name, which may hold spaces
 		fields := strings.Fields(rest)
-		if len(fields) < 22 || fields[2] != strconv.Itoa(group) {
+		if len(fields) < 22 || fields[2] != strconv.Itoa(leader) {
 			continue
 		}
-		pages, err := strconv.ParseInt(fields[21], 10, 64)
-		if err == nil {
-			bytes += pages * int64(os.Getpagesize())
+		var values [3]int64
+		for i, field := range []int{11, 12, 21} {
+			values[i], _ = strconv.ParseInt(fields[field], 10, 64) // the kernel writes numbers
 		}
+		u.CPU += time.Duration(values[0]+values[1]) * time.Second / ticksPerSecond
+		u.RSS += values[2] * int64(os.Getpagesize())
 	}
-	return bytes
+	return u
 }
