@@ -106,6 +106,7 @@ var mayImport = map[string][]string{
 	"gateway/queue":      {},
 	"gateway/health":     {},
 	"gateway/config":     {},
+	"gateway/check":      {},
 	"gateway/telemetry":  {},
 	"gateway/page":       {},
 	"reports/tui":        {"reports"},
@@ -121,7 +122,7 @@ var mayImport = map[string][]string{
 // The pure policies may not know the rest of their own folder either.
 var strict = []string{
 	"simulator", "engine/kv", "engine/sched", "engine/model", "engine/cpu", "engine/modeled",
-	"gateway/limit", "gateway/route", "gateway/queue", "gateway/health", "gateway/config", "loadgen/mock",
+	"gateway/limit", "gateway/route", "gateway/queue", "gateway/health", "gateway/config", "gateway/check", "loadgen/mock",
 }
 
 func under(pkg, dir string) bool { return pkg == dir || strings.HasPrefix(pkg, dir+"/") }
