@@ -106,30 +106,16 @@ func (x *exchange) board(q *request, key cache.Key) (answered bool, f *failure) 
 // recallSimilar looks for the answer to a similar question. Without an embedding
 // of the question in time there is none.
 func (x *exchange) recallSimilar(q *request, scope cache.Scope, control cache.Control) (answered bool, f *failure) {
-	m := x.model.caches.semantic
-	question, reason := control.Semantic(x.dialect.path, q.top)
-	space, ok := cache.Key{}, true
-	if reason == "" {
-		if space, ok = scope.Space(q.body); !ok {
-			reason = cache.BypassBody
-		}
-	}
-	var vector []float32
-	if reason == "" {
-		var err error
-		if vector, err = m.embed(x.r.Context(), x.g.rand(), question); err != nil {
-			if f := interruption(x.r.Context()); f != nil {
-				return false, f
-			}
-			reason, x.caching.trouble = cache.BypassEmbed, err
-		}
+	n, reason := x.question(q, scope, control)
+	if f := interruption(x.r.Context()); f != nil {
+		return false, f
 	}
 	if reason != "" {
 		x.looked("semantic", cacheBypass, reason)
 		return false, nil
 	}
-	n := &near{space: space, key: space.Entry(question), question: cache.Question{Vector: vector, Guard: cache.GuardOf(question)}}
-	hit, ok := x.g.answers.memory.Near(scope.Tenant, space, n.question, m.threshold, x.g.elapsed(x.g.now()))
+	threshold := x.model.caches.semantic.threshold
+	hit, ok := x.g.answers.memory.Near(scope.Tenant, n.space, n.question, threshold, x.g.elapsed(x.g.now()))
 	if ok && control.Accepts(hit.Age) {
 		if x.caching.flight != nil {
 			x.caching.flight.Land(hit.Answer) // it serves those who ask the same
@@ -141,6 +127,24 @@ func (x *exchange) recallSimilar(q *request, scope cache.Scope, control cache.Co
 	x.caching.near = n
 	x.looked("semantic", cacheMiss, "")
 	return false, nil
+}
+
+// question is what a request asks, with its place among similar questions.
+func (x *exchange) question(q *request, scope cache.Scope, control cache.Control) (*near, cache.Bypass) {
+	text, reason := control.Semantic(x.dialect.path, q.top)
+	if reason != "" {
+		return nil, reason
+	}
+	space, ok := scope.Space(q.body)
+	if !ok {
+		return nil, cache.BypassBody
+	}
+	vector, err := x.model.caches.semantic.embed(x.r.Context(), x.g.rand(), text)
+	if err != nil {
+		x.caching.trouble = err
+		return nil, cache.BypassEmbed
+	}
+	return &near{space: space, key: space.Entry(text), question: cache.Question{Vector: vector, Guard: cache.GuardOf(text)}}, ""
 }
 
 // replay gives an answer again, in the form that was asked for. One that cannot

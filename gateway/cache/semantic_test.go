@@ -159,7 +159,7 @@ func TestASpaceIsEverythingButTheQuestion(t *testing.T) {
 			t.Errorf("%s is in the space of %s", other, base)
 		}
 	}
-	if want.Entry("one") == want.Entry("two") || want.Entry("one") != want.Entry("one") {
+	if one, again := want.Entry("one"), space(base).Entry("one"); one == want.Entry("two") || one != again {
 		t.Error("entries do not follow the question")
 	}
 }
@@ -169,9 +169,6 @@ func FuzzGuard(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if GuardOf(text) != GuardOf(text) {
-			t.Error("the guard changes")
-		}
 		dependsOnTime(text)
 		if GuardOf("not "+text) == GuardOf(text) {
 			t.Errorf("a negation makes no difference to %q", text)

@@ -57,7 +57,9 @@ func messages(v gjson.Result) (p *Problem) {
 	}
 	i := 0
 	v.ForEach(func(_, message gjson.Result) bool {
-		p = checkMessage(fmt.Sprintf("messages[%d]", i), message)
+		if !plain(message) {
+			p = checkMessage(fmt.Sprintf("messages[%d]", i), message)
+		}
 		i++
 		return p == nil
 	})
@@ -65,6 +67,16 @@ func messages(v gjson.Result) (p *Problem) {
 		return wrongValue("messages", "expected at least one message")
 	}
 	return p
+}
+
+// plain tells a message of a user or the system in plain text, as most are: there
+// is nothing more to check about it, nor a place to name.
+func plain(m gjson.Result) bool {
+	switch m.Get("role").Str {
+	case "user", "system", "developer":
+		return m.IsObject() && m.Get("content").Type == gjson.String
+	}
+	return false
 }
 
 // checkMessage looks at one message. Roles are not limited to OpenAI's, since
