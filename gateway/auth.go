@@ -15,6 +15,7 @@ import (
 type principal struct {
 	digest config.Digest
 	tenant *tenant
+	key    string         // the key's name, or key-N
 	scopes []*limit.Scope // the tenant's and the key's
 }
 
@@ -66,7 +67,7 @@ func newPrincipals(c *config.Config, env config.Environment, old state, next *st
 				return nil, fmt.Errorf("tenant %q: key %d: the same key belongs to tenant %q already", t.Name, i+1, other.tenant.name)
 			}
 			own := next.scope(old, fmt.Sprintf("key %d of tenant %q", i+1, t.Name), policyOf(k.Limits))
-			table[d] = &principal{digest: d, tenant: owner, scopes: []*limit.Scope{whole, own}}
+			table[d] = &principal{digest: d, tenant: owner, key: k.Called(i), scopes: []*limit.Scope{whole, own}}
 		}
 	}
 	return table, nil

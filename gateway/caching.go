@@ -180,9 +180,7 @@ func (x *exchange) store(now time.Time) {
 		return
 	}
 	c.recorder = nil
-	tokens := x.spent.tokens()
-	answer.Deployment = x.try.target.name
-	answer.Input, answer.Cached, answer.Output = tokens.Input, x.spent.usage.cached, tokens.Output
+	answer.Deployment, answer.Used = x.try.target.name, cache.Tokens(x.used())
 	at, tenant, memory := x.g.elapsed(now), x.who.tenant.name, x.g.answers.memory
 	if c.exact != nil {
 		memory.Put(tenant, *c.exact, answer, c.ttl, at)

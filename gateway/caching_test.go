@@ -104,7 +104,10 @@ func TestAnEqualRequestAtTemperatureZeroIsAnsweredAgain(t *testing.T) {
 // An answer that is given again counts as a request; its tokens were paid for.
 func TestAHitTakesARequestAndNoTokens(t *testing.T) {
 	var calls atomic.Int64
-	s := serve(t, answering(&calls), cachingExactly, frozen(config.Limits{RPM: 3, InputTPM: 100, OutputTPM: 10_000}, config.Limits{}))
+	dollar, two := 1.0, 2.0 // an answer of 11 and 2 tokens costs $15 per million, and is saved twice
+	s := serve(t, answering(&calls), cachingExactly, frozen(config.Limits{RPM: 3, InputTPM: 100, OutputTPM: 10_000}, config.Limits{}), configure(func(c *config.Config) {
+		c.Models[0].Targets[0].USDPer1M = config.Price{Input: &dollar, Output: &two}
+	}))
 	left := func(a answer) string { return a.header.Get("X-Ratelimit-Remaining-Input-Tokens") }
 	s.post(coldBody)
 	second := s.post(coldBody)
@@ -124,10 +127,13 @@ func TestAHitTakesARequestAndNoTokens(t *testing.T) {
 		`llmctl_gateway_cache_requests_total{alias="small",cache="exact",reason="",result="hit"} 2`,
 		`llmctl_gateway_cache_requests_total{alias="small",cache="exact",reason="",result="miss"} 1`,
 		`llmctl_gateway_cache_answers 1`,
-		`llmctl_gateway_tokens_total{alias="small",kind="input",tenant="search"} 11`,
+		`llmctl_gateway_tokens_total{alias="small",deployment="cluster/real-model",kind="input",tenant="search"} 11`,
+		`llmctl_gateway_saved_tokens_total{alias="small",by="exact_cache",deployment="cluster/real-model",kind="input",tenant="search"} 22`,
+		`llmctl_gateway_saved_tokens_total{alias="small",by="exact_cache",deployment="cluster/real-model",kind="output",tenant="search"} 4`,
+		`llmctl_gateway_saved_usd_total{alias="small",by="exact_cache",deployment="cluster/real-model",tenant="search"} 3e-05`,
 	} {
 		if !strings.Contains(metrics, want) {
-			t.Errorf("no %s in\n%s", want, metrics)
+			t.Errorf("no %s", want)
 		}
 	}
 	if !strings.Contains(s.logs.String(), `"cache":"hit"`) {

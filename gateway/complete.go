@@ -43,6 +43,7 @@ func (x *exchange) complete() *failure {
 	if answered, f := x.recall(q); answered || f != nil {
 		return f
 	}
+	x.account.allowed = q.maxTokens * q.choices
 	plan := x.plan()
 	if f := x.reserve(q); f != nil {
 		return f
@@ -135,6 +136,7 @@ func (x *exchange) whole(ctx context.Context, response *http.Response) *failure 
 	}
 	x.caching.recorder.Document(body)
 	x.settle(x.g.now())
+	x.setCostHeader(x.w.Header())
 	x.succeed("application/json", body)
 	return nil
 }

@@ -15,6 +15,8 @@ import (
 	"github.com/llmctl/llmctl/gateway/check"
 	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/llmctl/llmctl/gateway/limit"
+	"github.com/llmctl/llmctl/gateway/reload"
+	"github.com/llmctl/llmctl/gateway/usage"
 )
 
 // Options are the gateway's dependencies. Each has a default.
@@ -25,12 +27,16 @@ type Options struct {
 	Client    *http.Client                // for upstreams
 	Traces    trace.TracerProvider        // of OpenTelemetry; nil makes no spans, and the client's context goes on upstream
 	LookupEnv func(string) (string, bool) // for the variables that the configuration names; os.LookupEnv
+	// Ledger keeps usage, and is closed by its owner after the gateway. Without one
+	// the gateway keeps sums in memory, whatever the configuration says: who opens
+	// files and databases is the caller's decision.
+	Ledger *usage.Ledger
 }
 
 // Gateway serves the API of one configuration at a time. What a configuration
 // says is in a table that Reload replaces; what has happened, in the state here,
-// which outlives tables. It has no goroutines of its own: everything runs inside
-// the requests that a server hands it.
+// which outlives tables. Everything runs inside the requests that a server hands it,
+// but for the ledger's writer.
 type Gateway struct {
 	log    *slog.Logger
 	now    func() time.Time
@@ -46,8 +52,12 @@ type Gateway struct {
 	checks    check.Chain // that every request passes
 	answers   *answers    // that are kept
 	metrics   *metrics
+	ledger    *usage.Ledger
+	ownLedger bool
 	lives     lives
 
+	file     atomic.Pointer[reload.File] // that the configuration is from; nil without one
+	leaving  atomic.Bool
 	draining atomic.Bool
 	open     sync.RWMutex    // read-locked by each request, so that Close can wait for all
 	alive    context.Context // ended by Close
@@ -85,6 +95,7 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 	if g.lookup == nil {
 		g.lookup = os.LookupEnv
 	}
+	g.ledger = o.Ledger
 	if o.Traces != nil {
 		g.tracer = o.Traces.Tracer("github.com/llmctl/llmctl/gateway")
 	}
@@ -92,6 +103,9 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 	g.metrics = newMetrics(g)
 	if err := g.Reload(c); err != nil {
 		return nil, err
+	}
+	if g.ledger == nil {
+		g.ledger, g.ownLedger = usage.NewMemory(usage.Options{Logger: g.log}), true
 	}
 	g.alive, g.kill = context.WithCancelCause(context.Background())
 	return g, nil
@@ -117,7 +131,7 @@ func (g *Gateway) Reload(c *config.Config) error {
 	}
 	t.origin = g.start
 	next.apply(c)
-	g.state = next
+	g.state.scopes, g.state.pools = next.scopes, next.pools // the limiter is in use
 	g.answers.memory.Resize(cacheSize(c))
 	g.metrics.prepare(t)
 	g.table.Store(t)
@@ -130,21 +144,6 @@ func (s *state) apply(c *config.Config) {
 	for _, p := range c.Providers {
 		s.pools[p.Name].set(p.URLs())
 	}
-}
-
-// Drain makes the gateway refuse new requests and report that it is not ready;
-// those that run go on. Call it on the first signal, then shut the server down.
-func (g *Gateway) Drain() { g.draining.Store(true) }
-
-// Close drains, ends every request that still runs with an error to its client,
-// and waits for all of them.
-func (g *Gateway) Close() {
-	g.closing.Do(func() {
-		g.Drain()
-		g.kill(cutShutdown)
-		g.open.Lock() // from here on, TryRLock refuses
-		g.client.CloseIdleConnections()
-	})
 }
 
 // elapsed is the limiter's clock at t. It comes from the monotonic clock, so a

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/llmctl/llmctl/gateway/cache"
+	"github.com/llmctl/llmctl/gateway/usage"
 )
 
 // What the header x-llmctl-cache and the metrics say of a request.
@@ -172,6 +173,11 @@ func (x *exchange) replay(q *request, hit cache.Hit, into, result string) (answe
 		h.Set("X-Llmctl-Cache-Similarity", strconv.FormatFloat(math.Floor(hit.Similarity*1e4)/1e4, 'f', 4, 64))
 	}
 	x.caching.exact, x.caching.near = nil, nil
+	saving := usage.ExactCache
+	if result == cacheSemantic {
+		saving = usage.SemanticCache
+	}
+	x.repeat(saving, hit.Answer.Deployment, usage.Tokens(hit.Answer.Used))
 	x.finishReason = hit.Answer.Finish
 	x.settle(x.g.now())
 	if !q.stream {

@@ -9,6 +9,7 @@ import (
 	"github.com/llmctl/llmctl/gateway/check"
 	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/llmctl/llmctl/gateway/health"
+	"github.com/llmctl/llmctl/gateway/usage"
 )
 
 // table is everything that one configuration says, ready for requests. It never
@@ -30,7 +31,8 @@ type model struct {
 	limit     config.MaxTokens
 	timeouts  config.Timeouts
 	retry     retryRules
-	rename    bool // answers carry the alias in the place of the deployment's name
+	rename    bool    // answers carry the alias in the place of the deployment's name
+	hitCharge float64 // share of the price that an answer from a cache costs
 	targets   []*target
 	weights   []int // of targets, for route.Weighted
 	fallbacks []*target
@@ -46,6 +48,7 @@ type target struct {
 	name     string // provider/model
 	canary   bool
 	fallback bool
+	price    usage.Price
 }
 
 // retryRules say how often a request is tried, and how often all of them are.
@@ -87,7 +90,7 @@ func newTable(c *config.Config, env config.Environment, client *http.Client, old
 		t.models[m.alias] = m
 		t.aliases = append(t.aliases, m.alias)
 	}
-	return t, nil
+	return t, t.price(c)
 }
 
 func newModel(c *config.Model, providers map[string]*provider) *model {

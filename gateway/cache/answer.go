@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/llmctl/llmctl/internal/optional"
 )
 
 // Answer is a complete answer to a chat or a completion, in the form in which
@@ -13,10 +15,17 @@ type Answer struct {
 	Events [][]byte // the data of the events of one that was, without [DONE]
 
 	Deployment string // that gave it
-	Input      int64  // tokens that it took when it was made
-	Cached     int64  // of Input, those from the engine's prefix cache
-	Output     int64
+	Used       Tokens // when it was made
 	Finish     string // the last finish_reason
+}
+
+// Tokens are those that an answer took.
+type Tokens struct {
+	Input     int64
+	Cached    optional.Count // of Input, those from the engine's prefix cache
+	Output    int64
+	Reasoning optional.Count // of Output
+	Estimated bool           // the engine reported none
 }
 
 // Streamed tells which of the two forms the answer has.
