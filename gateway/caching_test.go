@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"sync"
@@ -451,5 +452,39 @@ func TestModelNamesInAnswersFromTheCache(t *testing.T) {
 	first, again := s.post(streaming(coldBody)), s.post(streaming(coldBody))
 	if again.header.Get("X-Llmctl-Cache") != "hit" || first.body != again.body || !strings.Contains(again.body, `"model":"small"`) {
 		t.Errorf("first %s, then %s", first.body, again.body)
+	}
+}
+
+// Whoever leaves when, in whatever form: nothing is held in the end, and the
+// ledger balances.
+func TestClientsThatLeaveSharedRequestsLeaveNothingBehind(t *testing.T) {
+	var calls atomic.Int64
+	s := serve(t, answering(&calls), cachingExactly, configure(func(c *config.Config) {
+		c.Models[0].Cache.TTL = config.Duration(time.Millisecond) // so that much goes to the model
+		c.Tenants[0].Limits.Concurrent = 1000
+	}))
+	random := rand.New(rand.NewPCG(1, 2))
+	var wg sync.WaitGroup
+	for range 300 {
+		body := strings.Replace(coldBody, "hi", fmt.Sprint(random.IntN(5)), 1)
+		if random.IntN(2) == 0 {
+			body = streaming(body)
+		}
+		patience := time.Duration(random.IntN(5_000)) * time.Microsecond
+		wg.Go(func() {
+			ctx, leave := context.WithTimeout(t.Context(), patience)
+			defer leave()
+			response, err := s.client.Do(s.request(ctx, body))
+			if err != nil {
+				return
+			}
+			_, _ = io.Copy(io.Discard, response.Body) // cut off for those who leave
+			_ = response.Body.Close()
+		})
+	}
+	wg.Wait()
+	s.settled()
+	if n := s.gateway.answers.flights.Len(); n != 0 {
+		t.Errorf("%d flights are open", n)
 	}
 }

@@ -42,6 +42,13 @@ func (f *Flights) Join(key Key) (flight *Flight, leads bool) {
 	return flight, true
 }
 
+// Len is how many flights are open.
+func (f *Flights) Len() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.open)
+}
+
 // Wait waits for the leader's answer. It is nil when there is none to share, and
 // when ctx ended first: ask ctx.
 func (f *Flight) Wait(ctx context.Context) *Answer {
