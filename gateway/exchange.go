@@ -114,7 +114,7 @@ func (x *exchange) finish() {
 	end := x.g.now()
 	x.settle(end)
 	x.caching.end()
-	x.keep(end)
+	x.meter(end)
 	x.g.lives.remove(x.live)
 	x.observe(end)
 }

@@ -132,9 +132,9 @@ func (x *exchange) setCostHeader(h http.Header) {
 	}
 }
 
-// keep brings the request to the ledger and the metrics. What the gateway turned
+// meter brings the request to the ledger and the metrics. What the gateway turned
 // away has used nothing and is kept nowhere.
-func (x *exchange) keep(end time.Time) {
+func (x *exchange) meter(end time.Time) {
 	if x.who == nil || x.model == nil || x.reservation == nil && x.account.again == nil {
 		return
 	}
