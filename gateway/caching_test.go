@@ -263,6 +263,15 @@ func TestAnswersGrowOldAndAliasesChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect("with another deployment", "miss")
+	next = testConfig(s.gateway.table.Load().providers[0].pool.list()[0].base)
+	set(next)
+	next.CacheSize = 1
+	if err := s.gateway.Reload(next); err != nil {
+		t.Fatal(err)
+	}
+	if n := s.gateway.answers.memory.Len(); n != 0 {
+		t.Errorf("%d answers are kept in a byte", n)
+	}
 }
 
 func TestOnlyCompleteAnswersAreKept(t *testing.T) {

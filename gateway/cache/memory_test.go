@@ -81,6 +81,19 @@ func TestATenantThatAsksMuchPushesNobodyOut(t *testing.T) {
 	}
 }
 
+func TestASmallerCacheKeepsWhatWasUsedLast(t *testing.T) {
+	m := NewMemory(DefaultSize)
+	for i := range 10 {
+		m.Put("search", keyOf(fmt.Sprint(i)), answerOf(100), time.Hour, 0)
+	}
+	m.Resize(3 * (answerOverhead + 100))
+	for i := range 10 {
+		if _, ok := m.Get("search", keyOf(fmt.Sprint(i)), 0); ok != (i >= 7) {
+			t.Errorf("answer %d is there: %v", i, ok)
+		}
+	}
+}
+
 func TestAnswersThatAreTooLargeAreNotKept(t *testing.T) {
 	m := NewMemory(4000)
 	m.Put("search", keyOf("small"), answerOf(10), time.Hour, 0)
