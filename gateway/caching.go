@@ -181,15 +181,18 @@ func (x *exchange) store(now time.Time) {
 	}
 	c.recorder = nil
 	answer.Deployment, answer.Used = x.try.target.name, cache.Tokens(x.used())
+	if c.flight != nil {
+		defer c.flight.Land(answer) // once it is kept, so that no equal request falls between
+	}
+	if x.try.target.fallback {
+		return // a stopgap, which must not outlast the trouble
+	}
 	at, tenant, memory := x.g.elapsed(now), x.who.tenant.name, x.g.answers.memory
 	if c.exact != nil {
 		memory.Put(tenant, *c.exact, answer, c.ttl, at)
 	}
 	if c.near != nil {
 		memory.PutNear(tenant, c.near.space, c.near.key, c.near.question, answer, c.ttl, at)
-	}
-	if c.flight != nil {
-		c.flight.Land(answer)
 	}
 }
 

@@ -292,6 +292,19 @@ func TestOnlyCompleteAnswersAreKept(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a fallback's", func(t *testing.T) {
+		var calls atomic.Int64
+		s := serve(t, script(&calls, replies(500, "oops"), upstreamAnswers(helloEvent, finishEvent, doneEvent)), cachingExactly, withFallback, configure(func(c *config.Config) {
+			c.Models[0].Retry.Attempts = 1
+		}))
+		if got := s.post(streaming(coldBody)); got.header.Get("X-Llmctl-Deployment") != "cluster/spare" {
+			t.Errorf("answered by %q", got.header.Get("X-Llmctl-Deployment"))
+		}
+		s.settled()
+		if n := s.gateway.answers.memory.Len(); n != 0 {
+			t.Errorf("%d answers are kept", n)
+		}
+	})
 	t.Run("left by its client", func(t *testing.T) {
 		gone := make(chan struct{})
 		s := serve(t, func(w http.ResponseWriter, r *http.Request) {

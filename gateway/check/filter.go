@@ -84,9 +84,13 @@ func hasTokenIDs(v gjson.Result) (found bool) {
 	return found
 }
 
+// roles are those that chat templates know. Another one may be written into the
+// prompt as it is, and so counts as text.
+var roles = map[string]bool{"system": true, "developer": true, "user": true, "assistant": true, "tool": true, "function": true}
+
 // notText are keys whose strings are names, references or media, not language.
 var notText = map[string]bool{
-	"role": true, "type": true, "id": true, "tool_call_id": true, "call_id": true, "item_id": true, "detail": true, "format": true,
+	"type": true, "id": true, "tool_call_id": true, "call_id": true, "item_id": true, "detail": true, "format": true,
 	"image_url": true, "url": true, "data": true, "file_data": true, "file_id": true, "audio_url": true, "video_url": true, "encrypted_content": true,
 }
 
@@ -98,7 +102,7 @@ func texts(v gjson.Result, yield func(string) bool) (more bool) {
 	case v.IsObject(), v.IsArray():
 		more = true
 		v.ForEach(func(key, value gjson.Result) bool {
-			if key.Type == gjson.String && notText[key.Str] {
+			if key.Type == gjson.String && (notText[key.Str] || key.Str == "role" && roles[value.Str]) {
 				return true
 			}
 			more = texts(value, yield)

@@ -165,7 +165,8 @@ func TestTextIsFoundWhereverTheModelReadsIt(t *testing.T) {
 		`{"instructions":"bad"}`: true,
 		`{"tools":[{"type":"function","function":{"name":"f","description":"bad"}}]}`:                    true,
 		`{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:bad"}}]}]}`: false,
-		`{"messages":[{"role":"bad","content":"x"}],"user":"bad","metadata":{"x":"bad"}}`:                false,
+		`{"messages":[{"role":"bad","content":"x"}]}`:                                                    true,
+		`{"messages":[{"role":"user","content":"x"}],"user":"bad","metadata":{"x":"bad"}}`:               false,
 		`{"messages":[{"role":"user","content":"badly"}]}`:                                               false,
 	} {
 		found := Input(filters, bodyOf(body))
