@@ -13,10 +13,11 @@ import (
 
 // principal is who a bearer key belongs to.
 type principal struct {
-	digest config.Digest
-	tenant *tenant
-	key    string         // the key's name, or key-N
-	scopes []*limit.Scope // the tenant's and the key's
+	digest  config.Digest
+	tenant  *tenant
+	key     string         // the key's name, or key-N
+	scopes  []*limit.Scope // the tenant's and the key's
+	classes classScope
 }
 
 // tenant is what requests need to know of a configured tenant.
@@ -48,7 +49,7 @@ func (s *state) scope(old state, name string, limits limit.Limits) *limit.Scope 
 
 // newPrincipals builds the table of keys.
 func newPrincipals(c *config.Config, env config.Environment, old state, next *state) (map[config.Digest]*principal, error) {
-	table := map[config.Digest]*principal{}
+	table, classes := map[config.Digest]*principal{}, classNames(c)
 	for _, t := range c.Tenants {
 		owner := &tenant{name: t.Name, salt: tenantSalt(t.Name)}
 		if len(t.Models) > 0 {
@@ -67,7 +68,7 @@ func newPrincipals(c *config.Config, env config.Environment, old state, next *st
 				return nil, fmt.Errorf("tenant %q: key %d: the same key belongs to tenant %q already", t.Name, i+1, other.tenant.name)
 			}
 			own := next.scope(old, fmt.Sprintf("key %d of tenant %q", i+1, t.Name), policyOf(k.Limits))
-			table[d] = &principal{digest: d, tenant: owner, key: k.Called(i), scopes: []*limit.Scope{whole, own}}
+			table[d] = &principal{digest: d, tenant: owner, key: k.Label(i), scopes: []*limit.Scope{whole, own}, classes: newClassScope(classes, t, k)}
 		}
 	}
 	return table, nil

@@ -25,8 +25,8 @@ func streaming(body string) string { return strings.Replace(body, `{`, `{"stream
 // caching switches the exact cache of the alias on.
 func cachingExactly(c *config.Config, _ *Options) { c.Models[0].Cache.Exact = true }
 
-// answering answers as it is asked to, whole or as a stream, and counts.
-func answering(calls *atomic.Int64) http.HandlerFunc {
+// answeringCounted answers as it is asked to, whole or as a stream, and counts.
+func answeringCounted(calls *atomic.Int64) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		calls.Add(1)
@@ -75,7 +75,7 @@ func TestAnEqualRequestAtTemperatureZeroIsAnsweredAgain(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var calls atomic.Int64
-			s := serve(t, answering(&calls), cachingExactly, frozen(config.Limits{RPM: 10, InputTPM: 100, OutputTPM: 10_000}, config.Limits{}))
+			s := serve(t, answeringCounted(&calls), cachingExactly, frozen(config.Limits{RPM: 10, InputTPM: 100, OutputTPM: 10_000}, config.Limits{}))
 			second := test.second
 			if test.name == "other order and user" {
 				second = strings.Replace(second, "0.0", "0", 1)
@@ -106,7 +106,7 @@ func TestAnEqualRequestAtTemperatureZeroIsAnsweredAgain(t *testing.T) {
 func TestAHitTakesARequestAndNoTokens(t *testing.T) {
 	var calls atomic.Int64
 	dollar, two := 1.0, 2.0 // an answer of 11 and 2 tokens costs $15 per million, and is saved twice
-	s := serve(t, answering(&calls), cachingExactly, frozen(config.Limits{RPM: 3, InputTPM: 100, OutputTPM: 10_000}, config.Limits{}), configure(func(c *config.Config) {
+	s := serve(t, answeringCounted(&calls), cachingExactly, frozen(config.Limits{RPM: 3, InputTPM: 100, OutputTPM: 10_000}, config.Limits{}), configure(func(c *config.Config) {
 		c.Models[0].Targets[0].USDPer1M = config.Price{Input: &dollar, Output: &two}
 	}))
 	left := func(a answer) string { return a.header.Get("X-Ratelimit-Remaining-Input-Tokens") }
@@ -144,7 +144,7 @@ func TestAHitTakesARequestAndNoTokens(t *testing.T) {
 
 func TestATenantNeverGetsAnothersAnswer(t *testing.T) {
 	var calls atomic.Int64
-	s := serve(t, answering(&calls), cachingExactly)
+	s := serve(t, answeringCounted(&calls), cachingExactly)
 	s.post(coldBody)
 	if got := s.as(chatKey, coldBody); got.header.Get("X-Llmctl-Cache") != "miss" || calls.Load() != 2 {
 		t.Errorf("%q after %d calls", got.header.Get("X-Llmctl-Cache"), calls.Load())
@@ -176,7 +176,7 @@ func TestTenantsDoNotShareRequestsOnTheirWay(t *testing.T) {
 
 func TestOtherParametersMiss(t *testing.T) {
 	var calls atomic.Int64
-	s := serve(t, answering(&calls), cachingExactly)
+	s := serve(t, answeringCounted(&calls), cachingExactly)
 	s.post(coldBody)
 	for i, field := range []string{
 		`"tools":[{"type":"function","function":{"name":"f"}}]`, `"tool_choice":"none"`, `"response_format":{"type":"json_object"}`, `"seed":1`, `"max_tokens":5`,
@@ -209,7 +209,7 @@ func TestWhatIsNotToBeCachedIsNot(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var calls atomic.Int64
-			s := serve(t, answering(&calls), cachingExactly, frozen(config.Limits{}, config.Limits{}))
+			s := serve(t, answeringCounted(&calls), cachingExactly, frozen(config.Limits{}, config.Limits{}))
 			s.as(searchKey, test.body, test.header...)
 			got := s.as(searchKey, test.body, test.header...)
 			if got.header.Get("X-Llmctl-Cache") != test.want || (calls.Load() == 1) != (test.want == "hit") {
@@ -232,7 +232,7 @@ func TestAnswersGrowOldAndAliasesChange(t *testing.T) {
 	set := func(c *config.Config) {
 		c.Models[0].Cache = config.Cache{Exact: true, TTL: config.Duration(time.Minute)}
 	}
-	s := serve(t, answering(&calls), func(c *config.Config, o *Options) {
+	s := serve(t, answeringCounted(&calls), func(c *config.Config, o *Options) {
 		set(c)
 		o.Now = func() time.Time { return start.Add(time.Duration(clock.Load())) }
 	})
@@ -481,7 +481,7 @@ func TestModelNamesInAnswersFromTheCache(t *testing.T) {
 // ledger balances.
 func TestClientsThatLeaveSharedRequestsLeaveNothingBehind(t *testing.T) {
 	var calls atomic.Int64
-	s := serve(t, answering(&calls), cachingExactly, configure(func(c *config.Config) {
+	s := serve(t, answeringCounted(&calls), cachingExactly, configure(func(c *config.Config) {
 		c.Models[0].Cache.TTL = config.Duration(time.Millisecond) // so that much goes to the model
 		c.Tenants[0].Limits.Concurrent = 1000
 	}))

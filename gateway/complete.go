@@ -10,7 +10,6 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/llmctl/llmctl/gateway/route"
 	"github.com/llmctl/llmctl/internal/openai"
 )
 
@@ -36,6 +35,9 @@ func (x *exchange) complete() *failure {
 	inFlight := x.g.metrics.inFlight.WithLabelValues(x.model.alias)
 	inFlight.Inc()
 	defer inFlight.Dec()
+	if f := x.classify(); f != nil {
+		return f
+	}
 	q.bound(x.model.limit)
 	if f := x.check(q); f != nil {
 		return f
@@ -44,10 +46,14 @@ func (x *exchange) complete() *failure {
 		return f
 	}
 	x.account.allowed = q.maxTokens * q.choices
-	plan := x.plan()
+	plan, f := x.plan(q)
+	if f != nil {
+		return f
+	}
 	if f := x.reserve(q); f != nil {
 		return f
 	}
+	defer x.sketch(q)
 	return x.forward(q, plan)
 }
 
@@ -101,13 +107,6 @@ func (x *exchange) reserve(q *request) *failure {
 	x.reservation = reservation
 	x.g.metrics.reserved(x.who.tenant.name, reservation.Reserved)
 	return nil
-}
-
-// plan is the targets that the request goes to, in this order.
-func (x *exchange) plan() []*target {
-	m := x.model
-	first := m.targets[route.Weighted(m.weights, x.g.rand())]
-	return append([]*target{first}, m.fallbacks...)
 }
 
 // whole passes on an answer that is not a stream. It is read to its end first:

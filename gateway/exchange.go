@@ -29,6 +29,7 @@ type exchange struct {
 	live    *live
 	retries int // attempts before it, endpoints that could not be reached among them
 
+	routing
 	deadline    deadline
 	reservation *limit.Reservation
 	spent       meter

@@ -16,6 +16,7 @@ import (
 	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/llmctl/llmctl/gateway/limit"
 	"github.com/llmctl/llmctl/gateway/reload"
+	"github.com/llmctl/llmctl/gateway/segments"
 	"github.com/llmctl/llmctl/gateway/usage"
 )
 
@@ -71,6 +72,8 @@ type state struct {
 	limiter *limit.Limiter
 	scopes  map[scopeKey]*limit.Scope
 	pools   map[string]*pool // by provider
+
+	sketches map[sketchKey]*segments.Sketch
 }
 
 // New returns a gateway for a configuration. It reads the environment variables
@@ -131,7 +134,8 @@ func (g *Gateway) Reload(c *config.Config) error {
 	}
 	t.origin = g.start
 	next.apply(c)
-	g.state.scopes, g.state.pools = next.scopes, next.pools // the limiter is in use
+	// All but the limiter, which requests are reading.
+	g.state.scopes, g.state.pools, g.state.sketches = next.scopes, next.pools, next.sketches
 	g.answers.memory.Resize(cacheSize(c))
 	g.metrics.prepare(t)
 	g.table.Store(t)

@@ -26,19 +26,6 @@ type again struct {
 	share float64      // of its price that is charged now
 }
 
-const (
-	armStable = "stable"
-	armCanary = "canary"
-)
-
-// arm is the half of an experiment that a deployment is.
-func (t *target) arm() string {
-	if t.canary {
-		return armCanary
-	}
-	return armStable
-}
-
 // price gives every deployment its price.
 func (t *table) price(c *config.Config) error {
 	for i := range c.Models {
@@ -146,7 +133,7 @@ func (x *exchange) meter(end time.Time) {
 func (x *exchange) entry(end time.Time) *usage.Record {
 	r := &usage.Record{
 		RequestID: x.id, At: end,
-		Tenant: x.who.tenant.name, Key: x.who.key, Alias: x.model.alias,
+		Tenant: x.who.tenant.name, Key: x.who.key, Alias: x.model.alias, Class: x.class,
 		Outcome: string(x.outcome()), OK: x.failure == nil, Status: x.status(),
 		Tokens: x.used(), Attempts: x.account.tries,
 	}

@@ -23,6 +23,7 @@ const (
 	outcomeTooLarge        outcome = "request_too_large"
 	outcomeFiltered        outcome = "content_filter"
 	outcomeUnknownModel    outcome = "model_not_found"
+	outcomeUnroutable      outcome = "unroutable" // no target of the model can serve it
 	outcomeUnknownRoute    outcome = "route_not_found"
 	outcomeRateLimited     outcome = "rate_limited"
 	outcomeDraining        outcome = "draining"

@@ -30,7 +30,8 @@ func (x *exchange) recall(q *request) (answered bool, f *failure) {
 	x.caching.ttl = m.ttl
 	control := cache.ControlOf(x.r.Header)
 	scope := cache.Scope{
-		Tenant: x.who.tenant.name, Alias: x.model.alias, Version: m.version, Path: x.dialect.path, Steer: steering(x.r.Header),
+		Tenant: x.who.tenant.name, Alias: x.model.alias, Version: m.version, Path: x.dialect.path,
+		Steer: append(steering(x.r.Header), x.class),
 	}
 	if m.exact {
 		if answered, f = x.recallExact(q, scope, control); answered || f != nil {

@@ -43,7 +43,7 @@ func cachingByMeaning(c *config.Config, _ *Options) {
 
 func TestASimilarQuestionIsAnsweredAgain(t *testing.T) {
 	var calls, embeddings atomic.Int64
-	s := serve(t, embedding(&embeddings, answering(&calls)), cachingByMeaning)
+	s := serve(t, embedding(&embeddings, answeringCounted(&calls)), cachingByMeaning)
 	s.post(asking("cancel my order"))
 	got := s.post(streaming(asking("please cancel my order!")))
 	if got.header.Get("X-Llmctl-Cache") != "semantic" || got.header.Get("X-Llmctl-Cache-Similarity") != "1.0000" || said(got.body) != "Hello world" {
@@ -73,7 +73,7 @@ func TestASimilarQuestionIsAnsweredAgain(t *testing.T) {
 
 func TestATenantNeverGetsTheAnswerToAnothersSimilarQuestion(t *testing.T) {
 	var calls, embeddings atomic.Int64
-	s := serve(t, embedding(&embeddings, answering(&calls)), cachingByMeaning)
+	s := serve(t, embedding(&embeddings, answeringCounted(&calls)), cachingByMeaning)
 	s.post(asking("cancel my order"))
 	for i, want := range []string{"miss", "semantic"} {
 		if got := s.as(chatKey, asking("please cancel my order")); got.header.Get("X-Llmctl-Cache") != want || calls.Load() != 2 {
@@ -98,7 +98,7 @@ func TestWhatIsNeverComparedByMeaning(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var calls, embeddings atomic.Int64
-			s := serve(t, embedding(&embeddings, answering(&calls)), cachingByMeaning)
+			s := serve(t, embedding(&embeddings, answeringCounted(&calls)), cachingByMeaning)
 			for range 2 {
 				if got := s.as(searchKey, test.body, test.header...); got.status != 200 || got.header.Get("X-Llmctl-Cache") != "bypass" {
 					t.Errorf("status %d, %q", got.status, got.header.Get("X-Llmctl-Cache"))
@@ -129,7 +129,7 @@ func TestWithoutAnEmbeddingTheModelIsAsked(t *testing.T) {
 					broken(w, r)
 					return
 				}
-				answering(&calls)(w, r)
+				answeringCounted(&calls)(w, r)
 			}, cachingByMeaning, configure(func(c *config.Config) { c.Models[0].Cache.Semantic.Timeout = config.Duration(50 * time.Millisecond) }))
 			for range 2 {
 				if got := s.post(asking("cancel my order")); got.status != 200 || got.header.Get("X-Llmctl-Cache") != "bypass" {
@@ -160,7 +160,7 @@ func TestEmbeddingsThatCanNotBeAskedForAreRefused(t *testing.T) {
 
 func TestBothCachesTogether(t *testing.T) {
 	var calls, embeddings atomic.Int64
-	s := serve(t, embedding(&embeddings, answering(&calls)), cachingExactly, cachingByMeaning)
+	s := serve(t, embedding(&embeddings, answeringCounted(&calls)), cachingExactly, cachingByMeaning)
 	cold := func(question string) string { return strings.Replace(asking(question), `{`, `{"temperature":0,`, 1) }
 	for _, step := range []struct{ body, want string }{
 		{cold("cancel my order"), "miss"}, {cold("cancel my order"), "hit"}, {cold("please cancel my order"), "semantic"}, {asking("cancel my order"), "miss"},

@@ -9,6 +9,8 @@ import (
 	"github.com/llmctl/llmctl/gateway/check"
 	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/llmctl/llmctl/gateway/health"
+	"github.com/llmctl/llmctl/gateway/route"
+	"github.com/llmctl/llmctl/gateway/segments"
 	"github.com/llmctl/llmctl/gateway/usage"
 )
 
@@ -23,6 +25,7 @@ type table struct {
 	models     map[string]*model // by alias
 	aliases    []string          // in the order of the configuration
 	providers  []*provider
+	classes    []string // the most urgent first
 }
 
 // model is an alias with what stands behind it.
@@ -34,11 +37,13 @@ type model struct {
 	rename    bool    // answers carry the alias in the place of the deployment's name
 	hitCharge float64 // share of the price that an answer from a cache costs
 	targets   []*target
-	weights   []int // of targets, for route.Weighted
 	fallbacks []*target
 	input     []*check.Filter
 	output    []*check.Filter
-	caches    *caches // nil for an alias without any
+	caches    *caches          // nil for an alias without any
+	chooser   *route.Chooser   // among targets and fallbacks
+	judges    bool             // requests by their complexity
+	sketch    *segments.Sketch // nil when there is to be no report
 }
 
 // target is a deployment: a model of a provider.
@@ -47,8 +52,12 @@ type target struct {
 	model    string
 	name     string // provider/model
 	canary   bool
+	context  int64   // tokens that fit; 0: unknown
+	factor   float64 // of its tokens that one of the gateway's estimate is
 	fallback bool
 	price    usage.Price
+	metrics  armMetrics
+	patient  bool // a fallback that does not take what others have no room for
 }
 
 // retryRules say how often a request is tried, and how often all of them are.
@@ -63,7 +72,7 @@ type retryRules struct {
 // newTable builds a table from a checked configuration. What lives on is taken
 // from old into next, and what is new is added there.
 func newTable(c *config.Config, env config.Environment, client *http.Client, old state, next *state) (*table, error) {
-	t := &table{maxBody: int64(c.MaxBody), models: map[string]*model{}}
+	t := &table{maxBody: int64(c.MaxBody), models: map[string]*model{}, classes: classNames(c)}
 	if t.maxBody == 0 {
 		t.maxBody = config.DefaultMaxBody
 	}
@@ -83,9 +92,12 @@ func newTable(c *config.Config, env config.Environment, client *http.Client, old
 		t.providers = append(t.providers, provider)
 	}
 	for i := range c.Models {
-		m := newModel(&c.Models[i], byName)
+		m := newModel(&c.Models[i], byName, c.Flags)
 		if err := m.prepare(c, &c.Models[i], env, client); err != nil {
 			return nil, fmt.Errorf("model %q: %w", m.alias, err)
+		}
+		if config.On(c.Segments.Enabled) {
+			m.sketch = next.sketch(old, m.alias, int(c.Segments.Excerpt))
 		}
 		t.models[m.alias] = m
 		t.aliases = append(t.aliases, m.alias)
@@ -93,9 +105,10 @@ func newTable(c *config.Config, env config.Environment, client *http.Client, old
 	return t, t.price(c)
 }
 
-func newModel(c *config.Model, providers map[string]*provider) *model {
+func newModel(c *config.Model, providers map[string]*provider, flags []config.Flag) *model {
 	m := &model{
 		alias: c.Alias, limit: c.MaxTokens, timeouts: c.Timeouts.WithDefaults(), rename: c.ResponseModel == "alias",
+		chooser: newChooser(c, flags), judges: c.CostCeiling != nil,
 		retry: retryRules{attempts: config.DefaultAttempts, backoff: config.DefaultBackoff},
 	}
 	if c.Retry.Attempts > 0 {
@@ -111,18 +124,24 @@ func newModel(c *config.Model, providers map[string]*provider) *model {
 	m.retry.budget = health.NewBudget(budget)
 	for _, t := range c.Targets {
 		m.targets = append(m.targets, newTarget(t, providers))
-		m.weights = append(m.weights, t.Share())
 	}
 	for _, t := range c.Fallback {
 		f := newTarget(t, providers)
-		f.fallback = true
+		f.fallback, f.patient = true, !config.On(t.WhenSaturated)
 		m.fallbacks = append(m.fallbacks, f)
 	}
 	return m
 }
 
 func newTarget(c config.Target, providers map[string]*provider) *target {
-	return &target{provider: providers[c.Provider], model: c.Model, name: c.Provider + "/" + c.Model, canary: c.Canary}
+	t := &target{
+		provider: providers[c.Provider], model: c.Model, name: c.Provider + "/" + c.Model, canary: c.Canary,
+		context: int64(c.Context), factor: c.TokensFactor,
+	}
+	if t.factor == 0 {
+		t.factor = 1
+	}
+	return t
 }
 
 // pool is the provider's, or a new one.

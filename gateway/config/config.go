@@ -15,6 +15,7 @@ type Config struct {
 	Classes     []Class     `yaml:"classes,omitempty"` // absent: interactive before batch
 	Flags       []Flag      `yaml:"flags,omitempty"`
 	Filters     []Filter    `yaml:"filters,omitempty"`
+	Segments    Segments    `yaml:"segments,omitempty"`
 	Tenants     []Tenant    `yaml:"tenants"`
 	Providers   []Provider  `yaml:"providers"`
 	Models      []Model     `yaml:"models"`
@@ -209,9 +210,13 @@ type Target struct {
 	Canary   bool   `yaml:"canary,omitempty"`                  // its metrics carry arm="canary"
 	// Capabilities are what the deployment can do, of: tools, vision, json_schema,
 	// embeddings, responses, and any other word that requests ask for by header.
-	// Absent means that nothing is known against it.
-	Capabilities []string `yaml:"capabilities,omitempty"`
-	Context      Count    `yaml:"context,omitempty"` // tokens of prompt and answer that fit
+	// Absent means that nothing is known against it, an empty list that it can do
+	// none of them.
+	Capabilities Words `yaml:"capabilities,omitempty"`
+	Context      Count `yaml:"context,omitempty"` // tokens of prompt and answer that fit
+	// TokensFactor is how many tokens of this model one token of the gateway's
+	// estimate is: tokenizers differ. 1 when absent.
+	TokensFactor float64  `yaml:"tokens_factor,omitempty" in:"[0.1,10]"`
 	Classes      []string `yaml:"classes,omitempty"` // classes that it serves; absent means all
 	Flag         string   `yaml:"flag,omitempty"`    // only for requests for which the flag is on, and then before targets without
 	USDPer1M     Price    `yaml:"usd_per_1m,omitempty"`

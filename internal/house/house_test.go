@@ -110,6 +110,7 @@ var mayImport = map[string][]string{
 	"gateway/usage":      {},
 	"gateway/reload":     {"gateway/config"},
 	"gateway/certs":      {"gateway/config"},
+	"gateway/segments":   {},
 	"gateway/telemetry":  {},
 	"gateway/page":       {},
 	"reports/tui":        {"reports"},
