@@ -153,7 +153,7 @@ func (x *exchange) attempt(ctx context.Context, q *request, t *target) (f *failu
 	if response.StatusCode != http.StatusOK {
 		return upstreamFailure(t, response)
 	}
-	return x.pass(ctx, response, &relay{x: x, hideUsage: hideUsage, choices: q.choices, timers: timers, gate: x.model.newGate()})
+	return x.pass(ctx, response, &relay{x: x, hideUsage: hideUsage, choices: q.choices, timers: timers, gate: x.model.newGate(), beat: x.newHeartbeat(cancel)})
 }
 
 // start begins an attempt with a clean slate: what an earlier one used before it

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/llmctl/llmctl/gateway/websocket"
 	"github.com/llmctl/llmctl/internal/openai"
 )
 
@@ -62,15 +63,23 @@ func (x *exchange) read() (*request, *failure) {
 	rc := http.NewResponseController(x.w)
 	// Writers without deadlines, as in tests, simply have none.
 	_ = rc.SetReadDeadline(time.Now().Add(bodyTimeout))
+	// A body that does not come must not hold up the end of the gateway.
+	stop := context.AfterFunc(x.g.alive, func() { _ = rc.SetReadDeadline(time.Now()) })
 	body, err := io.ReadAll(http.MaxBytesReader(x.w, x.r.Body, x.table.maxBody))
+	stop()
 	_ = rc.SetReadDeadline(time.Time{})
+	if websocket.IsMessage(x.r) {
+		x.began = x.g.now() // how long the client took to send it after it connected is its own affair
+	}
 	if err != nil {
 		if big, ok := errors.AsType[*http.MaxBytesError](err); ok {
 			return nil, &failure{status: http.StatusRequestEntityTooLarge, outcome: outcomeTooLarge,
 				body: openai.NewError("invalid_request_error", fmt.Sprintf("the body is larger than %d bytes", big.Limit), "", "request_too_large")}
 		}
-		if f := interruption(x.r.Context()); f != nil {
-			return nil, f
+		for _, ctx := range []context.Context{x.r.Context(), x.g.alive} {
+			if f := interruption(ctx); f != nil {
+				return nil, f
+			}
 		}
 		return nil, invalid("the body ended early")
 	}

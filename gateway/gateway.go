@@ -18,6 +18,7 @@ import (
 	"github.com/llmctl/llmctl/gateway/reload"
 	"github.com/llmctl/llmctl/gateway/segments"
 	"github.com/llmctl/llmctl/gateway/usage"
+	"github.com/llmctl/llmctl/gateway/websocket"
 )
 
 // Options are the gateway's dependencies. Each has a default.
@@ -56,6 +57,7 @@ type Gateway struct {
 	ledger    *usage.Ledger
 	ownLedger bool
 	lives     lives
+	sockets   *websocket.Server
 
 	file     atomic.Pointer[reload.File] // that the configuration is from; nil without one
 	leaving  atomic.Bool
@@ -103,6 +105,7 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 		g.tracer = o.Traces.Tracer("github.com/llmctl/llmctl/gateway")
 	}
 	g.start = g.now()
+	g.sockets = g.newSockets()
 	g.metrics = newMetrics(g)
 	if err := g.Reload(c); err != nil {
 		return nil, err

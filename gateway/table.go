@@ -19,6 +19,8 @@ import (
 type table struct {
 	origin     time.Time // of the gateway, for models' created
 	maxBody    int64
+	origins    []string       // that may use WebSocket from browsers
+	keepAlive  time.Duration  // of event streams; 0 is never
 	adminToken *config.Digest // nil when the admin listener is open
 
 	principals map[config.Digest]*principal
@@ -73,6 +75,10 @@ type retryRules struct {
 // from old into next, and what is new is added there.
 func newTable(c *config.Config, env config.Environment, client *http.Client, old state, next *state) (*table, error) {
 	t := &table{maxBody: int64(c.MaxBody), models: map[string]*model{}, classes: classNames(c)}
+	t.keepAlive = time.Duration(c.SSEKeepAlive)
+	for _, o := range c.Origins {
+		t.origins = append(t.origins, string(o))
+	}
 	if t.maxBody == 0 {
 		t.maxBody = config.DefaultMaxBody
 	}

@@ -4,21 +4,23 @@ package config
 // listed here are refused. A tag such as in:"(0,1]" says what a number may be; a
 // number without one is above zero.
 type Config struct {
-	Listen      string      `yaml:"listen"`          // host:port of the API
-	TLS         TLS         `yaml:"tls,omitempty"`   // of the API; without a certificate it speaks plain HTTP
-	Admin       Admin       `yaml:"admin,omitempty"` // metrics, health, usage and the page, apart from the API
-	Store       Store       `yaml:"store,omitempty"`
-	Traces      Traces      `yaml:"traces,omitempty"`
-	MaxBody     Size        `yaml:"max_body,omitempty"`   // largest request body; 0 means DefaultMaxBody
-	CacheSize   Size        `yaml:"cache_size,omitempty"` // memory of all answers that are kept; 0 means DefaultCacheSize
-	Idempotency Idempotency `yaml:"idempotency,omitempty"`
-	Classes     []Class     `yaml:"classes,omitempty"` // absent: interactive before batch
-	Flags       []Flag      `yaml:"flags,omitempty"`
-	Filters     []Filter    `yaml:"filters,omitempty"`
-	Segments    Segments    `yaml:"segments,omitempty"`
-	Tenants     []Tenant    `yaml:"tenants"`
-	Providers   []Provider  `yaml:"providers"`
-	Models      []Model     `yaml:"models"`
+	Listen       string      `yaml:"listen"`          // host:port of the API
+	TLS          TLS         `yaml:"tls,omitempty"`   // of the API; without a certificate it speaks plain HTTP
+	Admin        Admin       `yaml:"admin,omitempty"` // metrics, health, usage and the page, apart from the API
+	Store        Store       `yaml:"store,omitempty"`
+	Traces       Traces      `yaml:"traces,omitempty"`
+	MaxBody      Size        `yaml:"max_body,omitempty"`      // largest request body; 0 means DefaultMaxBody
+	Origins      []Origin    `yaml:"origins,omitempty"`       // of pages in browsers, beside the gateway's own host, that may use WebSocket
+	SSEKeepAlive Duration    `yaml:"sse_keepalive,omitempty"` // silence after which a stream gets a comment, for proxies; never when absent
+	CacheSize    Size        `yaml:"cache_size,omitempty"`    // memory of all answers that are kept; 0 means DefaultCacheSize
+	Idempotency  Idempotency `yaml:"idempotency,omitempty"`
+	Classes      []Class     `yaml:"classes,omitempty"` // absent: interactive before batch
+	Flags        []Flag      `yaml:"flags,omitempty"`
+	Filters      []Filter    `yaml:"filters,omitempty"`
+	Segments     Segments    `yaml:"segments,omitempty"`
+	Tenants      []Tenant    `yaml:"tenants"`
+	Providers    []Provider  `yaml:"providers"`
+	Models       []Model     `yaml:"models"`
 }
 
 // TLS is a listener's certificate, as paths of PEM files.

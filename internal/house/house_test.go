@@ -108,6 +108,8 @@ var mayImport = map[string][]string{
 	"gateway/config":     {},
 	"gateway/check":      {},
 	"gateway/usage":      {},
+	"gateway/anthropic":  {},
+	"gateway/websocket":  {},
 	"gateway/reload":     {"gateway/config"},
 	"gateway/certs":      {"gateway/config"},
 	"gateway/segments":   {},
@@ -127,6 +129,7 @@ var mayImport = map[string][]string{
 var strict = []string{
 	"simulator", "engine/kv", "engine/sched", "engine/model", "engine/cpu", "engine/modeled",
 	"gateway/limit", "gateway/route", "gateway/queue", "gateway/health", "gateway/config", "gateway/check", "loadgen/mock",
+	"gateway/websocket",
 }
 
 func under(pkg, dir string) bool { return pkg == dir || strings.HasPrefix(pkg, dir+"/") }
