@@ -392,7 +392,9 @@ func TestTheUpstreamIsCancelledWhenAllWaitersAreGone(t *testing.T) {
 				case <-r.Context().Done():
 					close(gone)
 				}
-			}, cachingExactly)
+			}, cachingExactly, configure(func(c *config.Config) {
+				c.SSEKeepAlive = config.Duration(time.Millisecond) // a comment that nobody reads ends nothing either
+			}))
 			answers := make([]chan string, 2)
 			leave := make([]context.CancelFunc, 2)
 			for i := range 2 {
