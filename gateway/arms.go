@@ -64,9 +64,9 @@ func (x *exchange) countArm(end time.Time) {
 	m := &x.try.target.metrics
 	used := x.used()
 	cached, _ := used.Cached.Value()
-	m.input.Add(float64(max(used.Input, 0)))
-	m.cached.Add(float64(max(cached, 0)))
-	m.output.Add(float64(max(used.Output, 0)))
+	m.input.Add(float64(used.Input))
+	m.cached.Add(float64(cached))
+	m.output.Add(float64(used.Output))
 	if d, ok := x.ttft(); ok {
 		m.ttft.Observe(d.Seconds())
 	}

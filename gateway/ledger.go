@@ -133,7 +133,7 @@ func (x *exchange) meter(end time.Time) {
 func (x *exchange) entry(end time.Time) *usage.Record {
 	r := &usage.Record{
 		RequestID: x.id, At: end,
-		Tenant: x.who.tenant.name, Key: x.who.key, Alias: x.model.alias, Class: x.class,
+		Tenant: x.who.tenant.name, Key: x.who.key, Alias: x.model.alias,
 		Outcome: string(x.outcome()), OK: x.failure == nil, Status: x.status(),
 		Tokens: x.used(), Attempts: x.account.tries,
 	}

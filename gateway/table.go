@@ -57,9 +57,9 @@ type target struct {
 	context  int64   // tokens that fit; 0: unknown
 	factor   float64 // of its tokens that one of the gateway's estimate is
 	fallback bool
-	price    usage.Price
 	metrics  armMetrics
 	patient  bool // a fallback that does not take what others have no room for
+	price    usage.Price
 }
 
 // retryRules say how often a request is tried, and how often all of them are.

@@ -87,7 +87,7 @@ func (f *gatewayFlags) run(s *iostreams.IO) error {
 		return usagef("%s: %w", f.path, err)
 	}
 	defer traces.stop()
-	g, err := gateway.New(c, gateway.Options{Logger: log, LookupEnv: lookup, Ledger: ledger, Traces: traces.provider()})
+	g, err := gateway.New(c, gateway.Options{Logger: log, LookupEnv: lookup, Traces: traces.provider(), Ledger: ledger})
 	if err != nil {
 		return usagef("%s: %w", f.path, err)
 	}

@@ -156,7 +156,9 @@ func (g *runningGateway) end() {
 func (g *runningGateway) open(alias string) (*http.Response, error) {
 	g.t.Helper()
 	body := fmt.Sprintf(`{"model":%q,"stream":true,"messages":[{"role":"user","content":"hi"}]}`, alias)
-	r, err := http.NewRequestWithContext(g.t.Context(), http.MethodPost, g.url+"/v1/chat/completions", strings.NewReader(body))
+	ctx, cancel := context.WithTimeout(g.t.Context(), gatewayPatience)
+	g.t.Cleanup(cancel)
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, g.url+"/v1/chat/completions", strings.NewReader(body))
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -413,6 +415,29 @@ func TestGatewaySpeaksTLSOnBothAddresses(t *testing.T) {
 	if got := rest(t, response.Body); got != gatewayRest {
 		t.Errorf("the stream ended with %q", got)
 	}
+	g.end()
+}
+
+// A client with one connection may have as many streams as it likes: none waits
+// for another to end.
+func TestThreeHundredStreamsOnOneConnectionAllProgress(t *testing.T) {
+	cert, key, client := certificate(t)
+	client.Transport.(*http.Transport).HTTP2 = &http.HTTP2Config{StrictMaxConcurrentRequests: true}
+	endpoint, release := pausing(t)
+	g := startGateway(t, gatewayFile(endpoint, "small", fmt.Sprintf("tls: { cert: %q, key: %q }\n", cert, key)))
+	g.client = client
+	defer client.CloseIdleConnections()
+	var streams []io.ReadCloser
+	for range 300 {
+		streams = append(streams, g.begin("small"))
+	}
+	release()
+	for _, stream := range streams {
+		if got := rest(t, stream); got != gatewayRest {
+			t.Fatalf("a stream ended with %q", got)
+		}
+	}
+	g.signal(syscall.SIGTERM)
 	g.end()
 }
 

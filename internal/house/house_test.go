@@ -107,12 +107,12 @@ var mayImport = map[string][]string{
 	"gateway/health":     {},
 	"gateway/config":     {},
 	"gateway/check":      {},
-	"gateway/usage":      {},
 	"gateway/anthropic":  {},
 	"gateway/websocket":  {},
 	"gateway/reload":     {"gateway/config"},
 	"gateway/certs":      {"gateway/config"},
 	"gateway/segments":   {},
+	"gateway/usage":      {},
 	"gateway/telemetry":  {},
 	"gateway/page":       {},
 	"reports/tui":        {"reports"},
@@ -122,7 +122,7 @@ var mayImport = map[string][]string{
 	"sizing/shape":       nil,
 	"loadgen/mock":       {},
 	"loadgen/search":     nil,
-	"loadgen/conform":    {},
+	"loadgen/conform":    {"loadgen/client"},
 }
 
 // The pure policies may not know the rest of their own folder either.
