@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -232,7 +233,9 @@ func TestAnswersGrowOldAndAliasesChange(t *testing.T) {
 	set := func(c *config.Config) {
 		c.Models[0].Cache = config.Cache{Exact: true, TTL: config.Duration(time.Minute)}
 	}
-	s := serve(t, answeringCounted(&calls), func(c *config.Config, o *Options) {
+	up := httptest.NewServer(answeringCounted(&calls))
+	t.Cleanup(up.Close)
+	s := front(t, up.URL, func(c *config.Config, o *Options) {
 		set(c)
 		o.Now = func() time.Time { return start.Add(time.Duration(clock.Load())) }
 	})
@@ -250,20 +253,20 @@ func TestAnswersGrowOldAndAliasesChange(t *testing.T) {
 	expect("41 s after the refresh", "hit")
 	clock.Store(int64(200 * time.Second))
 	expect("after its time", "miss")
-	next := testConfig(s.gateway.table.Load().providers[0].pool.list()[0].base)
+	next := testConfig(up.URL)
 	set(next)
 	if err := s.gateway.Reload(next); err != nil {
 		t.Fatal(err)
 	}
 	expect("with the same configuration anew", "hit")
-	next = testConfig(s.gateway.table.Load().providers[0].pool.list()[0].base)
+	next = testConfig(up.URL)
 	set(next)
 	next.Models[0].Targets[0].Model = "other-model"
 	if err := s.gateway.Reload(next); err != nil {
 		t.Fatal(err)
 	}
 	expect("with another deployment", "miss")
-	next = testConfig(s.gateway.table.Load().providers[0].pool.list()[0].base)
+	next = testConfig(up.URL)
 	set(next)
 	next.CacheSize = 1
 	if err := s.gateway.Reload(next); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/llmctl/llmctl/gateway/fleet"
 	"github.com/llmctl/llmctl/gateway/websocket"
 	"github.com/llmctl/llmctl/internal/openai"
 )
@@ -144,6 +145,7 @@ func (x *exchange) whole(ctx context.Context, response *http.Response) *failure 
 	}
 	x.caching.recorder.Document(body)
 	x.settle(x.g.now())
+	x.try.lease.Release(fleet.OK)
 	x.setCostHeader(x.w.Header())
 	x.succeed("application/json", body)
 	return nil

@@ -30,6 +30,7 @@ type exchange struct {
 	retries int // attempts before it, endpoints that could not be reached among them
 
 	routing
+	placement
 	deadline    deadline
 	reservation *limit.Reservation
 	spent       meter

@@ -14,6 +14,7 @@ import (
 
 	"github.com/llmctl/llmctl/gateway/check"
 	"github.com/llmctl/llmctl/gateway/config"
+	"github.com/llmctl/llmctl/gateway/fleet"
 	"github.com/llmctl/llmctl/gateway/limit"
 	"github.com/llmctl/llmctl/gateway/reload"
 	"github.com/llmctl/llmctl/gateway/segments"
@@ -38,7 +39,7 @@ type Options struct {
 // Gateway serves the API of one configuration at a time. What a configuration
 // says is in a table that Reload replaces; what has happened, in the state here,
 // which outlives tables. Everything runs inside the requests that a server hands it,
-// but for the ledger's writer.
+// but for the ledger's writer and the reading of endpoints' metrics.
 type Gateway struct {
 	log    *slog.Logger
 	now    func() time.Time
@@ -53,6 +54,7 @@ type Gateway struct {
 	state     state
 	checks    check.Chain // that every request passes
 	answers   *answers    // that are kept
+	fleet     *fleet.Fleet
 	metrics   *metrics
 	ledger    *usage.Ledger
 	ownLedger bool
@@ -73,7 +75,6 @@ type Gateway struct {
 type state struct {
 	limiter *limit.Limiter
 	scopes  map[scopeKey]*limit.Scope
-	pools   map[string]*pool // by provider
 
 	sketches map[sketchKey]*segments.Sketch
 }
@@ -105,6 +106,7 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 		g.tracer = o.Traces.Tracer("github.com/llmctl/llmctl/gateway")
 	}
 	g.start = g.now()
+	g.fleet = fleet.New(fleet.Options{Now: func() time.Duration { return g.elapsed(g.now()) }, Client: g.client})
 	g.sockets = g.newSockets()
 	g.metrics = newMetrics(g)
 	if err := g.Reload(c); err != nil {
@@ -130,27 +132,37 @@ func (g *Gateway) Reload(c *config.Config) error {
 	if err != nil {
 		return err
 	}
-	next := state{limiter: g.state.limiter, scopes: map[scopeKey]*limit.Scope{}, pools: map[string]*pool{}}
+	next := state{limiter: g.state.limiter, scopes: map[scopeKey]*limit.Scope{}}
 	t, err := newTable(c, env, g.client, g.state, &next)
 	if err != nil {
 		return err
 	}
+	specs, err := newSpecs(c)
+	if err != nil {
+		return err
+	}
 	t.origin = g.start
-	next.apply(c)
+	for i, pool := range g.fleet.Configure(specs) { // nothing can fail any more
+		t.providers[i].pool = pool
+	}
 	// All but the limiter, which requests are reading.
-	g.state.scopes, g.state.pools, g.state.sketches = next.scopes, next.pools, next.sketches
+	g.state.scopes, g.state.sketches = next.scopes, next.sketches
 	g.answers.memory.Resize(cacheSize(c))
 	g.metrics.prepare(t)
 	g.table.Store(t)
 	return nil
 }
 
-// apply brings what lives on up to the new configuration, once nothing can fail
-// any more.
-func (s *state) apply(c *config.Config) {
-	for _, p := range c.Providers {
-		s.pools[p.Name].set(p.URLs())
+// newSpecs is what a configuration says of endpoints and queues.
+func newSpecs(c *config.Config) ([]fleet.Spec, error) {
+	specs := make([]fleet.Spec, len(c.Providers))
+	for i, p := range c.Providers {
+		var err error
+		if specs[i], err = fleet.NewSpec(p, c.AllClasses()); err != nil {
+			return nil, err
+		}
 	}
+	return specs, nil
 }
 
 // elapsed is the limiter's clock at t. It comes from the monotonic clock, so a

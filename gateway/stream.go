@@ -11,6 +11,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/llmctl/llmctl/gateway/check"
+	"github.com/llmctl/llmctl/gateway/fleet"
 	"github.com/llmctl/llmctl/internal/openai"
 )
 
@@ -134,6 +135,7 @@ func (r *relay) note(c *chunk, now time.Time) {
 	if c.output {
 		if x.first.IsZero() {
 			x.first = now
+			x.try.lease.Produced()
 			x.enter(phaseStreaming)
 		}
 		x.last = now
@@ -158,6 +160,7 @@ func (r *relay) complete(now time.Time) {
 	r.done = true
 	r.x.closed = now
 	r.x.settle(now)
+	r.x.try.lease.Release(fleet.OK) // its engine has room again
 }
 
 // end decides what the end of the upstream's stream means. A finish reason, or
