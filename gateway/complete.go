@@ -41,6 +41,12 @@ func (x *exchange) complete() *failure {
 		return f
 	}
 	q.bound(x.model.limit)
+	if f := x.check(q); f != nil {
+		return f
+	}
+	if answered, f := x.recall(q); answered || f != nil {
+		return f
+	}
 	x.account.allowed = q.maxTokens * q.choices
 	plan, f := x.plan(q)
 	if f != nil {
@@ -132,6 +138,11 @@ func (x *exchange) whole(ctx context.Context, response *http.Response) *failure 
 	if x.model.rename {
 		body = renamed(body, "model", x.model.alias)
 	}
+	body, f := x.screen(body)
+	if f != nil {
+		return f
+	}
+	x.caching.recorder.Document(body)
 	x.settle(x.g.now())
 	x.try.lease.Release(fleet.OK)
 	x.setCostHeader(x.w.Header())

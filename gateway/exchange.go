@@ -36,6 +36,7 @@ type exchange struct {
 	spent       meter
 	account     account     // for the ledger
 	copy        *transcript // of what the client is sent, when somebody asked for one
+	caching     caching     // what there is to do for the alias's cache
 
 	began, first, last time.Time // zero when it did not happen
 	closed             time.Time // [DONE], when later bytes were awaited
@@ -114,6 +115,7 @@ func (x *exchange) fail(f *failure) {
 func (x *exchange) finish() {
 	end := x.g.now()
 	x.settle(end)
+	x.caching.end()
 	x.meter(end)
 	x.g.lives.remove(x.live)
 	x.observe(end)
@@ -122,6 +124,7 @@ func (x *exchange) finish() {
 // settle closes the reservation. It runs before the client can see that its
 // answer is complete, so that its next request finds the slot free.
 func (x *exchange) settle(now time.Time) {
+	x.store(now)
 	if x.reservation == nil {
 		return
 	}

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/llmctl/llmctl/gateway/check"
 	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/llmctl/llmctl/gateway/fleet"
 	"github.com/llmctl/llmctl/gateway/limit"
@@ -51,6 +52,8 @@ type Gateway struct {
 	table     atomic.Pointer[table]
 	reloading sync.Mutex // one Reload at a time
 	state     state
+	checks    check.Chain // that every request passes
+	answers   *answers    // that are kept
 	fleet     *fleet.Fleet
 	metrics   *metrics
 	ledger    *usage.Ledger
@@ -81,7 +84,7 @@ type state struct {
 func New(c *config.Config, o Options) (*Gateway, error) {
 	g := &Gateway{
 		log: o.Logger, now: o.Now, rand: o.Rand, client: o.Client, lookup: o.LookupEnv,
-		state: state{limiter: &limit.Limiter{}},
+		state: state{limiter: &limit.Limiter{}}, checks: check.Requests(), answers: newAnswers(c),
 	}
 	if g.log == nil {
 		g.log = slog.New(slog.DiscardHandler)
@@ -130,7 +133,7 @@ func (g *Gateway) Reload(c *config.Config) error {
 		return err
 	}
 	next := state{limiter: g.state.limiter, scopes: map[scopeKey]*limit.Scope{}}
-	t, err := newTable(c, env, g.state, &next)
+	t, err := newTable(c, env, g.client, g.state, &next)
 	if err != nil {
 		return err
 	}
@@ -144,6 +147,7 @@ func (g *Gateway) Reload(c *config.Config) error {
 	}
 	// All but the limiter, which requests are reading.
 	g.state.scopes, g.state.sketches = next.scopes, next.sketches
+	g.answers.memory.Resize(cacheSize(c))
 	g.metrics.prepare(t)
 	g.table.Store(t)
 	return nil

@@ -12,6 +12,9 @@ import (
 
 // ask is what the request may use at most.
 func (r *request) ask() limit.Ask {
+	if r.free {
+		return limit.Ask{}
+	}
 	output, unbounded := r.maxTokens, false
 	if output == 0 {
 		output, unbounded = assumedOutput, true

@@ -21,6 +21,7 @@ const (
 	outcomeForbidden       outcome = "forbidden"
 	outcomeInvalid         outcome = "invalid_request"
 	outcomeTooLarge        outcome = "request_too_large"
+	outcomeFiltered        outcome = "content_filter"
 	outcomeUnknownModel    outcome = "model_not_found"
 	outcomeUnroutable      outcome = "unroutable" // no target of the model can serve it
 	outcomeUnknownRoute    outcome = "route_not_found"

@@ -1,9 +1,12 @@
 package gateway
 
 import (
+	"fmt"
+	"net/http"
 	"sync"
 	"time"
 
+	"github.com/llmctl/llmctl/gateway/check"
 	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/llmctl/llmctl/gateway/health"
 	"github.com/llmctl/llmctl/gateway/route"
@@ -38,6 +41,9 @@ type model struct {
 	hitCharge float64 // share of the price that an answer from a cache costs
 	targets   []*target
 	fallbacks []*target
+	input     []*check.Filter
+	output    []*check.Filter
+	caches    *caches          // nil for an alias without any
 	chooser   *route.Chooser   // among targets and fallbacks
 	judges    bool             // requests by their complexity
 	sketch    *segments.Sketch // nil when there is to be no report
@@ -68,7 +74,7 @@ type retryRules struct {
 
 // newTable builds a table from a checked configuration. What lives on is taken
 // from old into next, and what is new is added there.
-func newTable(c *config.Config, env config.Environment, old state, next *state) (*table, error) {
+func newTable(c *config.Config, env config.Environment, client *http.Client, old state, next *state) (*table, error) {
 	t := &table{maxBody: int64(c.MaxBody), models: map[string]*model{}, classes: classNames(c)}
 	t.keepAlive = time.Duration(c.SSEKeepAlive)
 	for _, o := range c.Origins {
@@ -96,6 +102,9 @@ func newTable(c *config.Config, env config.Environment, old state, next *state) 
 	}
 	for i := range c.Models {
 		m := newModel(&c.Models[i], byName, c.Flags)
+		if err := m.prepare(c, &c.Models[i], env, client); err != nil {
+			return nil, fmt.Errorf("model %q: %w", m.alias, err)
+		}
 		if config.On(c.Segments.Enabled) {
 			m.sketch = next.sketch(old, m.alias, int(c.Segments.Excerpt))
 		}
