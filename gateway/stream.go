@@ -35,10 +35,10 @@ type relay struct {
 	hideUsage bool       // the client did not ask for usage: its chunk stays here
 	choices   int64      // how many finish reasons make the answer complete
 
-	held     []byte // what came before the first output
+	held     []byte // what came before the first output, or awaits a flush
 	finished int64
 	done     bool                 // the last event has passed
-	written  bool                 // something awaits a flush
+	written  bool                 // held awaits a flush
 	gate     *check.Gate[passage] // nil unless the alias filters answers
 	blocked  bool                 // a filter ended the answer
 }
@@ -75,6 +75,7 @@ func (r *relay) stream(ctx context.Context, response *http.Response) *failure {
 			}
 		}
 		if err := frames.err(); err != nil {
+			r.flush()
 			return interrupted("the upstream sent an event that is too large", err)
 		}
 		if readErr != nil {
@@ -208,35 +209,40 @@ func interrupted(message string, cause error) *failure {
 
 func clientGone() *failure { return &failure{status: statusClientGone, outcome: outcomeClientGone} }
 
-// write passes bytes on. Until some of them are output, they are held back.
+// write passes bytes on with the next flush. Until some of them are output, they are
+// held back.
 func (r *relay) write(p []byte, output bool) *failure {
-	x := r.x
-	if !x.committed {
-		if r.held = append(r.held, p...); !output && len(r.held) <= maxHeld {
+	r.held = append(r.held, p...)
+	if !r.x.committed {
+		if !output && len(r.held) <= maxHeld {
 			return nil
 		}
-		x.commitStream()
-		p, r.held = r.held, nil
+		r.x.commitStream()
 	}
-	if !r.written {
-		x.deadline.within(x.patience()) // for all that this read brought
-		r.written = true
-	}
-	x.copy.add(p)
-	if _, err := x.w.Write(p); err != nil && !x.caching.followed() {
-		return clientGone()
-	}
+	r.written = true
 	return nil
 }
 
-// flush reports whether the client is still there.
+// flush sends what awaits it, and reports whether the client is still there. All of
+// it goes in one call: net/http makes one chunk of that, where smaller pieces would be
+// cut wherever its buffer is full, and clients that decode each chunk meet halves of
+// events.
 func (r *relay) flush() bool {
 	if !r.written {
 		return true
 	}
 	r.written = false
-	err := r.x.deadline.control.Flush()
-	return err == nil || errors.Is(err, http.ErrNotSupported) || r.x.caching.followed()
+	x := r.x
+	x.deadline.within(x.patience()) // for all that this read brought
+	x.copy.add(r.held)
+	_, err := x.w.Write(r.held)
+	if r.held = r.held[:0]; cap(r.held) > maxHeld {
+		r.held = nil
+	}
+	if err == nil {
+		err = x.deadline.control.Flush()
+	}
+	return err == nil || errors.Is(err, http.ErrNotSupported) || x.caching.followed()
 }
 
 func (x *exchange) commitStream() {
