@@ -93,7 +93,7 @@ func (x *exchange) reserve(q *request) *failure {
 	}
 	x.reservation = reservation
 	x.spent.estimate.Input = q.input
-	x.g.metrics.reserved(x.who.tenant.name, reservation.Reserved)
+	x.g.metrics.reserved(x.who.tenant.name, reservation.Reserved.Tokens)
 	return nil
 }
 

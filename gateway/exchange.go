@@ -117,7 +117,7 @@ func (x *exchange) settle(now time.Time) {
 	var first bool
 	at := x.g.elapsed(now)
 	if x.chargeable() {
-		moved, first = x.reservation.Settle(at, x.spent.tokens())
+		moved, first = x.reservation.Settle(at, limit.Use{Tokens: x.spent.tokens()})
 	} else {
 		moved, first = x.reservation.Abandon(at)
 	}
