@@ -34,7 +34,8 @@ type Use struct {
 	Cost Money
 }
 
-func (u Use) clamped() Use { return Use{Tokens: u.Tokens.clamped(), Cost: u.Cost.clamped(maxCost)} }
+// Clamped cuts amounts that no request has down to what can be counted.
+func (u Use) Clamped() Use { return Use{Tokens: u.Tokens.clamped(), Cost: u.Cost.clamped(maxCost)} }
 
 // Limiter grants reservations over several scopes at once. It is safe for
 // concurrent use; one lock guards all scopes, since a decision takes well under
@@ -70,7 +71,11 @@ type Ledger struct {
 	Cost     Money // of what was used
 }
 
-func (l *Ledger) add(s Settlement) {
+// Reserve adds what was taken at admission.
+func (l *Ledger) Reserve(u Use) { l.Reserved += u.Input + u.Output }
+
+// Settle adds what closing a reservation moved.
+func (l *Ledger) Settle(s Settlement) {
 	l.Settled += s.Used
 	l.Refunded += s.Refunded
 	l.Debt += s.Debt
@@ -136,7 +141,7 @@ func (l *Limiter) Reserve(now time.Duration, ask Ask, scopes ...*Scope) (*Reserv
 	for _, s := range scopes {
 		s.debit(want)
 	}
-	l.ledger.Reserved += want.Input + want.Output
+	l.ledger.Reserve(want)
 	return &Reservation{limiter: l, scopes: scopes, Reserved: want}, nil
 }
 

@@ -32,13 +32,13 @@ func (r *Reservation) Settle(now time.Duration, used Use) (s Settlement, ok bool
 		return Settlement{}, false
 	}
 	r.closed = true
-	used = used.clamped()
+	used = used.Clamped()
 	calendar := r.limiter.calendar(now)
 	for _, scope := range r.scopes {
 		scope.settle(now, calendar, r.Reserved, used)
 	}
 	s = Settle(r.Reserved, used)
-	r.limiter.ledger.add(s)
+	r.limiter.ledger.Settle(s)
 	return s, true
 }
 

@@ -102,6 +102,7 @@ var mayImport = map[string][]string{
 	"engine/modeled":     {"engine/kv", "engine/sched", "engine"},
 	"engine/server":      {"engine", "engine/sched", "engine/kv"},
 	"gateway/limit":      {},
+	"gateway/store":      {"gateway/limit"},
 	"gateway/route":      {},
 	"gateway/queue":      {},
 	"gateway/health":     {},
