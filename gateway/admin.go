@@ -22,13 +22,15 @@ func (g *Gateway) AdminHandler() http.Handler {
 }
 
 func (g *Gateway) guarded(next http.Handler) http.Handler {
-	if g.adminToken == nil {
-		return next
-	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		want := g.table.Load().adminToken
+		if want == nil {
+			next.ServeHTTP(w, r)
+			return
+		}
 		token, err := bearer(r.Header)
 		d := config.DigestOf(token)
-		if err != nil || subtle.ConstantTimeCompare(d[:], g.adminToken[:]) != 1 {
+		if err != nil || subtle.ConstantTimeCompare(d[:], want[:]) != 1 {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			openai.WriteError(w, http.StatusUnauthorized, openai.NewError("authentication_error", "missing or unknown admin token", "", "invalid_api_key"))
 			return

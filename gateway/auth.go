@@ -27,8 +27,26 @@ type tenant struct {
 
 func (t *tenant) allows(alias string) bool { return t.models == nil || t.models[alias] }
 
+// scopeKey tells when a limit of a new configuration goes on where an old one
+// stands.
+type scopeKey struct {
+	name   string
+	limits limit.Limits
+}
+
+// scope is the one of that name and those limits, or a new one.
+func (s *state) scope(old state, name string, limits limit.Limits) *limit.Scope {
+	key := scopeKey{name, limits}
+	scope := old.scopes[key]
+	if scope == nil {
+		scope = s.limiter.NewScope(name, limits)
+	}
+	s.scopes[key] = scope
+	return scope
+}
+
 // newPrincipals builds the table of keys.
-func newPrincipals(c *config.Config, l *limit.Limiter, env config.Environment) (map[config.Digest]*principal, error) {
+func newPrincipals(c *config.Config, env config.Environment, old state, next *state) (map[config.Digest]*principal, error) {
 	table := map[config.Digest]*principal{}
 	for _, t := range c.Tenants {
 		owner := &tenant{name: t.Name, salt: tenantSalt(t.Name)}
@@ -38,7 +56,7 @@ func newPrincipals(c *config.Config, l *limit.Limiter, env config.Environment) (
 				owner.models[alias] = true
 			}
 		}
-		whole := l.NewScope(fmt.Sprintf("tenant %q", t.Name), policyOf(t.Limits))
+		whole := next.scope(old, fmt.Sprintf("tenant %q", t.Name), policyOf(t.Limits))
 		for i, k := range t.Keys {
 			d, err := k.Digest(env)
 			if err != nil {
@@ -47,7 +65,7 @@ func newPrincipals(c *config.Config, l *limit.Limiter, env config.Environment) (
 			if other, ok := table[d]; ok {
 				return nil, fmt.Errorf("tenant %q: key %d: the same key belongs to tenant %q already", t.Name, i+1, other.tenant.name)
 			}
-			own := l.NewScope(fmt.Sprintf("key %d of tenant %q", i+1, t.Name), policyOf(k.Limits))
+			own := next.scope(old, fmt.Sprintf("key %d of tenant %q", i+1, t.Name), policyOf(k.Limits))
 			table[d] = &principal{digest: d, tenant: owner, scopes: []*limit.Scope{whole, own}}
 		}
 	}

@@ -96,7 +96,10 @@ func (c chunk) streamError(t *target) *failure {
 	if code >= 400 && code < 500 {
 		status = code
 	}
-	f := &failure{status: status, outcome: outcomeStreamError}
+	f := &failure{status: status, outcome: outcomeStreamError, remedy: anotherTry}
+	if status < 500 && status != http.StatusTooManyRequests && status != http.StatusRequestTimeout {
+		f.remedy = noRemedy
+	}
 	if c.failure.IsObject() {
 		f.raw = t.provider.redact([]byte(`{"error":` + c.failure.Raw + `}`))
 	} else {

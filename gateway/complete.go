@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"time"
 
@@ -20,10 +19,10 @@ const (
 	maxAnswerBody = 256 << 20        // largest answer that is not streamed
 )
 
-// complete is the pipeline of both completion endpoints, in the order in which a
-// request can fail without costing anything: who, what, whether it may, whether
-// it fits, and only then the upstream.
-func (g *Gateway) complete(x *exchange) *failure {
+// complete is the pipeline of a request for a model, in the order in which it can
+// fail without costing anything: who, what, whether it may, whether it fits, and
+// only then the upstream.
+func (x *exchange) complete() *failure {
 	if f := x.authenticate(); f != nil {
 		return f
 	}
@@ -34,14 +33,15 @@ func (g *Gateway) complete(x *exchange) *failure {
 	if f := x.resolve(q.model); f != nil {
 		return f
 	}
-	inFlight := g.metrics.inFlight.WithLabelValues(x.deployment.alias)
+	inFlight := x.g.metrics.inFlight.WithLabelValues(x.model.alias)
 	inFlight.Inc()
 	defer inFlight.Dec()
-	q.bound(x.deployment.limit)
+	q.bound(x.model.limit)
+	plan := x.plan()
 	if f := x.reserve(q); f != nil {
 		return f
 	}
-	return x.forward(q)
+	return x.forward(q, plan)
 }
 
 // read takes the body in and makes sense of it.
@@ -49,7 +49,7 @@ func (x *exchange) read() (*request, *failure) {
 	rc := http.NewResponseController(x.w)
 	// Writers without deadlines, as in tests, simply have none.
 	_ = rc.SetReadDeadline(time.Now().Add(bodyTimeout))
-	body, err := io.ReadAll(http.MaxBytesReader(x.w, x.r.Body, x.g.maxBody))
+	body, err := io.ReadAll(http.MaxBytesReader(x.w, x.r.Body, x.table.maxBody))
 	_ = rc.SetReadDeadline(time.Time{})
 	if err != nil {
 		if big, ok := errors.AsType[*http.MaxBytesError](err); ok {
@@ -61,7 +61,7 @@ func (x *exchange) read() (*request, *failure) {
 		}
 		return nil, invalid("the body ended early")
 	}
-	q, err := parseRequest(body)
+	q, err := parseRequest(x.dialect, body)
 	if err != nil {
 		return nil, invalid(err.Error())
 	}
@@ -70,12 +70,12 @@ func (x *exchange) read() (*request, *failure) {
 
 // resolve finds the alias and checks that the tenant may use it.
 func (x *exchange) resolve(alias string) *failure {
-	d, ok := x.g.deploy[alias]
+	m, ok := x.table.models[alias]
 	if !ok {
 		return &failure{status: http.StatusNotFound, outcome: outcomeUnknownModel,
 			body: openai.NewError("invalid_request_error", "no such model", "model", "model_not_found")}
 	}
-	x.deployment = d
+	x.model = m
 	if !x.who.tenant.allows(alias) {
 		return &failure{status: http.StatusForbidden, outcome: outcomeForbidden,
 			body: openai.NewError("permission_error", "this key may not use the model", "model", "model_not_allowed")}
@@ -86,61 +86,26 @@ func (x *exchange) resolve(alias string) *failure {
 // reserve takes what the request may use from its tenant's and key's limits.
 func (x *exchange) reserve(q *request) *failure {
 	at := x.g.elapsed(x.g.now())
-	reservation, err := x.g.limiter.Reserve(at, q.ask(), x.who.scopes...)
-	setLimitHeaders(x.w.Header(), x.g.limiter.Levels(at, x.who.scopes...))
+	reservation, err := x.g.state.limiter.Reserve(at, q.ask(), x.who.scopes...)
+	setLimitHeaders(x.w.Header(), x.g.state.limiter.Levels(at, x.who.scopes...))
 	if err != nil {
 		return limited(err)
 	}
 	x.reservation = reservation
-	x.spent.estimate.Input = q.input
 	x.g.metrics.reserved(x.who.tenant.name, reservation.Reserved.Tokens)
 	return nil
 }
 
-// forward sends the request to one target and passes the answer on.
-func (x *exchange) forward(q *request) *failure {
-	g, d := x.g, x.deployment
-	x.target = &d.targets[route.Weighted(d.weights, g.rand())]
-	x.w.Header().Set("X-Llmctl-Deployment", x.target.name)
-	p := x.target.provider
-	x.endpoint, x.pass = p.acquire(g.elapsed(g.now()))
-	defer func() { x.endpoint.release() }() // the one that was tried last
-
-	salt := ""
-	if p.cacheSalt {
-		salt = x.who.tenant.salt
-	}
-	hideUsage, err := q.address(x.target.model, salt, p.streamUsage)
-	if err != nil {
-		return invalid(err.Error())
-	}
-	ctx, cancel := context.WithCancelCause(x.r.Context())
-	defer cancel(nil)
-	defer context.AfterFunc(g.alive, func() { cancel(context.Cause(g.alive)) })()
-	t := newTimers(cancel, d.timeouts, q.stream)
-	defer t.stop()
-
-	response, f := x.send(ctx, q.encode())
-	if f != nil {
-		return f
-	}
-	defer func() { _ = response.Body.Close() }() // nothing is left to read that anybody waits for
-	if response.StatusCode != http.StatusOK {
-		return upstreamFailure(x.target, response)
-	}
-	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
-	if kind == "text/event-stream" {
-		return x.stream(ctx, response, &relay{hideUsage: hideUsage, choices: q.choices, timers: t})
-	}
-	return x.whole(ctx, kind, response)
+// plan is the targets that the request goes to, in this order.
+func (x *exchange) plan() []*target {
+	m := x.model
+	first := m.targets[route.Weighted(m.weights, x.g.rand())]
+	return append([]*target{first}, m.fallbacks...)
 }
 
 // whole passes on an answer that is not a stream. It is read to its end first:
 // an upstream that dies half-way then becomes a clean error.
-func (x *exchange) whole(ctx context.Context, kind string, response *http.Response) *failure {
-	if kind != "application/json" {
-		return badAnswer("the upstream answered something that is not JSON", fmt.Errorf("content type %q", kind))
-	}
+func (x *exchange) whole(ctx context.Context, response *http.Response) *failure {
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswerBody+1))
 	if err != nil {
 		if f := interruption(ctx); f != nil {
@@ -151,13 +116,13 @@ func (x *exchange) whole(ctx context.Context, kind string, response *http.Respon
 	if len(body) > maxAnswerBody || tooDeep(body) || !gjson.ValidBytes(body) {
 		return badAnswer("the upstream's answer is not valid JSON", nil)
 	}
-	x.spent.report(gjson.GetBytes(body, "usage"))
-	gjson.GetBytes(body, "choices").ForEach(func(_, choice gjson.Result) bool {
-		text := len(choice.Get("message.content").Str) + len(choice.Get("text").Str)
-		x.spent.estimate.Output += int64((text + bytesPerToken - 1) / bytesPerToken)
-		x.finishReason = choice.Get("finish_reason").Str
-		return true
-	})
+	a := x.dialect.whole(body)
+	x.spent.report(a.usage)
+	x.spent.estimate.Output = a.output
+	x.finishReason = a.finishReason
+	if x.model.rename {
+		body = renamed(body, "model", x.model.alias)
+	}
 	x.settle(x.g.now())
 	x.succeed("application/json", body)
 	return nil

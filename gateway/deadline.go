@@ -48,8 +48,8 @@ func (l *deadline) cut() {
 
 // patience is how long the client may take to read what one write brings.
 func (x *exchange) patience() time.Duration {
-	if x.deployment != nil {
-		return time.Duration(x.deployment.timeouts.Idle)
+	if x.model != nil {
+		return time.Duration(x.model.timeouts.Idle)
 	}
 	return config.DefaultIdle
 }

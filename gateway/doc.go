@@ -1,8 +1,10 @@
 // Package gateway is the reference gateway: tenants, limits, routing, proxying
 // and metering in front of any engine.
 //
-// In reading order: config.go says what can be configured; gateway.go builds
-// the state from it; routes.go names the endpoints; complete.go is the pipeline
-// of a completion; request.go reads and edits bodies; upstream.go sends; stream.go
-// passes streams on; exchange.go settles what was used, observe.go reports it.
+// In reading order: config says what can be configured; table.go is what a
+// configuration comes to, and gateway.go swaps tables; routes.go names the paths,
+// dialect.go what requests and answers hold there; complete.go is the pipeline of a
+// request; request.go reads and edits bodies; attempt.go tries targets, send.go
+// their endpoints, kind.go speaks their protocols; stream.go passes streams on;
+// exchange.go settles what was used, observe.go reports it.
 package gateway

@@ -26,8 +26,34 @@ func estimateInput(fields map[string]gjson.Result) int64 {
 		return true
 	})
 	bytes += len(fields["tools"].Raw)
-	return int64((bytes+bytesPerToken-1)/bytesPerToken + tokens)
+	return textTokens(bytes) + int64(tokens)
 }
+
+// estimateEmbedding guesses the tokens of what is to be embedded.
+func estimateEmbedding(fields map[string]gjson.Result) int64 {
+	bytes, tokens := promptSize(fields["input"])
+	return textTokens(bytes) + int64(tokens)
+}
+
+// estimateResponse guesses the tokens of a request of the Responses API: a text,
+// or items with content.
+func estimateResponse(fields map[string]gjson.Result) int64 {
+	bytes, tokens := len(fields["instructions"].Str)+len(fields["tools"].Raw), 0
+	if input := fields["input"]; input.Type == gjson.String {
+		bytes += len(input.Str)
+	} else {
+		input.ForEach(func(_, item gjson.Result) bool {
+			b, t := contentSize(item.Get("content"))
+			bytes += b + len(item.Get("arguments").Str) + len(item.Get("output").Str)
+			tokens += t
+			return true
+		})
+	}
+	return textTokens(bytes) + int64(tokens)
+}
+
+// textTokens guesses the tokens of so many bytes of text.
+func textTokens(bytes int) int64 { return int64((bytes + bytesPerToken - 1) / bytesPerToken) }
 
 // promptSize reads prompt: a string, strings, token ids, or lists of ids.
 func promptSize(v gjson.Result) (bytes, tokens int) {

@@ -3,10 +3,8 @@ package gateway
 import (
 	"crypto/rand"
 	"net/http"
-	"sync/atomic"
 	"time"
 
-	"github.com/llmctl/llmctl/gateway/health"
 	"github.com/llmctl/llmctl/gateway/limit"
 	"github.com/llmctl/llmctl/internal/openai"
 )
@@ -19,17 +17,18 @@ type exchange struct {
 	r  *http.Request
 	id string
 
-	who        *principal  // nil until authenticated
-	deployment *deployment // nil until the alias is known
-	target     *target
-	endpoint   *endpoint
-	pass       health.Pass // of the endpoint's breaker
-	retries    int         // endpoints that could not be reached before this one
+	table   *table   // of the configuration that it began with
+	dialect *dialect // nil where no model is asked for
+
+	who     *principal // nil until authenticated
+	model   *model     // nil until the alias is known
+	try     *attempt   // the last one; nil before the first
+	retries int        // attempts before it, endpoints that could not be reached among them
 
 	deadline    deadline
 	reservation *limit.Reservation
 	spent       meter
-	reached     atomic.Bool // the upstream got at least the header
+	copy        *transcript // of what the client is sent, when somebody asked for one
 
 	began, first, last time.Time // zero when it did not happen
 	closed             time.Time // [DONE], when later bytes were awaited
@@ -39,7 +38,7 @@ type exchange struct {
 }
 
 func (g *Gateway) begin(w http.ResponseWriter, r *http.Request) *exchange {
-	x := &exchange{g: g, w: w, r: r, id: requestID(r.Header), began: g.now()}
+	x := &exchange{g: g, table: g.table.Load(), w: w, r: r, id: requestID(r.Header), began: g.now()}
 	x.deadline.control = http.NewResponseController(w)
 	w.Header()["X-Request-Id"] = []string{x.id}
 	return x
@@ -69,7 +68,7 @@ func validID(id string) bool {
 }
 
 func (x *exchange) authenticate() *failure {
-	x.who = authenticate(x.g.principals, x.r.Header)
+	x.who = authenticate(x.table.principals, x.r.Header)
 	if x.who == nil {
 		x.w.Header().Set("WWW-Authenticate", "Bearer")
 		return &failure{status: http.StatusUnauthorized, outcome: outcomeUnauthorized,
@@ -82,6 +81,7 @@ func (x *exchange) authenticate() *failure {
 func (x *exchange) succeed(contentType string, body []byte) {
 	x.committed = true
 	x.w.Header().Set("Content-Type", contentType)
+	x.copy.add(body)
 	x.deliver(body)
 }
 
@@ -131,7 +131,7 @@ func (x *exchange) settle(now time.Time) {
 // when the upstream was at work.
 func (x *exchange) chargeable() bool {
 	switch {
-	case !x.reached.Load():
+	case x.try == nil || !x.try.reached.Load():
 		return false
 	case x.failure == nil, x.spent.reported, x.failure.outcome == outcomeClientGone:
 		return true

@@ -18,27 +18,27 @@ import (
 type Options struct {
 	Logger    *slog.Logger                // one line per request; nil discards them
 	Now       func() time.Time            // time.Now
-	Rand      func() uint64               // uniform over uint64, for weighted targets; math/rand/v2
+	Rand      func() uint64               // uniform over uint64, for weights and jitter; math/rand/v2
 	Client    *http.Client                // for upstreams
-	LookupEnv func(string) (string, bool) // for key_env and token_env; os.LookupEnv
+	LookupEnv func(string) (string, bool) // for the variables that the configuration names; os.LookupEnv
 }
 
-// Gateway serves the API of one configuration. It has no goroutines of its own:
-// everything runs inside the requests that a server hands it.
+// Gateway serves the API of one configuration at a time. What a configuration
+// says is in a table that Reload replaces; what has happened, in the state here,
+// which outlives tables. It has no goroutines of its own: everything runs inside
+// the requests that a server hands it.
 type Gateway struct {
-	log        *slog.Logger
-	now        func() time.Time
-	rand       func() uint64
-	client     *http.Client
-	start      time.Time // origin of the limiter's clock
-	maxBody    int64
-	adminToken *config.Digest // nil when the admin listener is open
+	log    *slog.Logger
+	now    func() time.Time
+	rand   func() uint64
+	lookup func(string) (string, bool)
+	client *http.Client
+	start  time.Time // origin of the limiter's clock
 
-	principals map[config.Digest]*principal
-	deploy     map[string]*deployment
-	aliases    []string // in the order of the configuration
-	limiter    *limit.Limiter
-	metrics    *metrics
+	table     atomic.Pointer[table]
+	reloading sync.Mutex // one Reload at a time
+	state     state
+	metrics   *metrics
 
 	draining atomic.Bool
 	open     sync.RWMutex    // read-locked by each request, so that Close can wait for all
@@ -47,32 +47,20 @@ type Gateway struct {
 	closing  sync.Once
 }
 
-// deployment is an alias with what stands behind it.
-type deployment struct {
-	alias    string
-	limit    config.MaxTokens
-	timeouts config.Timeouts
-	targets  []target
-	weights  []int // of targets, for route.Weighted
-}
-
-type target struct {
-	provider *provider
-	model    string
-	name     string // provider/model
+// state is what a new configuration must not forget. Its maps are written by
+// Reload alone.
+type state struct {
+	limiter *limit.Limiter
+	scopes  map[scopeKey]*limit.Scope
+	pools   map[string]*pool // by provider
 }
 
 // New returns a gateway for a configuration. It reads the environment variables
 // that the configuration names, and fails when one is missing.
 func New(c *config.Config, o Options) (*Gateway, error) {
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
 	g := &Gateway{
-		log: o.Logger, now: o.Now, rand: o.Rand, client: o.Client,
-		maxBody: int64(c.MaxBody),
-		deploy:  map[string]*deployment{},
-		limiter: &limit.Limiter{},
+		log: o.Logger, now: o.Now, rand: o.Rand, client: o.Client, lookup: o.LookupEnv,
+		state: state{limiter: &limit.Limiter{}},
 	}
 	if g.log == nil {
 		g.log = slog.New(slog.DiscardHandler)
@@ -86,49 +74,50 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 	if g.client == nil {
 		g.client = newClient()
 	}
-	if g.maxBody == 0 {
-		g.maxBody = config.DefaultMaxBody
+	if g.lookup == nil {
+		g.lookup = os.LookupEnv
 	}
 	g.start = g.now()
-	if err := g.configure(c, o.LookupEnv); err != nil {
+	g.metrics = newMetrics(g)
+	if err := g.Reload(c); err != nil {
 		return nil, err
 	}
 	g.alive, g.kill = context.WithCancelCause(context.Background())
 	return g, nil
 }
 
-func (g *Gateway) configure(c *config.Config, lookup func(string) (string, bool)) error {
-	if lookup == nil {
-		lookup = os.LookupEnv
+// Reload replaces the configuration. Requests that run go on with the one they
+// began with; limits, breakers and counts live on where their names do. On an
+// error nothing has changed. Addresses to listen on are the caller's business.
+func (g *Gateway) Reload(c *config.Config) error {
+	g.reloading.Lock()
+	defer g.reloading.Unlock()
+	if err := c.Validate(); err != nil {
+		return err
 	}
-	env, err := c.ReadEnvironment(lookup)
+	env, err := c.ReadEnvironment(g.lookup)
 	if err != nil {
 		return err
 	}
-	if g.principals, err = newPrincipals(c, g.limiter, env); err != nil {
+	next := state{limiter: g.state.limiter, scopes: map[scopeKey]*limit.Scope{}, pools: map[string]*pool{}}
+	t, err := newTable(c, env, g.state, &next)
+	if err != nil {
 		return err
 	}
-	if c.Admin.TokenEnv != "" {
-		d := config.DigestOf(env[c.Admin.TokenEnv])
-		g.adminToken = &d
-	}
-	providers := map[string]*provider{}
-	for _, p := range c.Providers {
-		if providers[p.Name], err = newProvider(p, env); err != nil {
-			return err
-		}
-	}
-	for _, m := range c.Models {
-		d := &deployment{alias: m.Alias, limit: m.MaxTokens, timeouts: m.Timeouts.WithDefaults()}
-		for _, t := range m.Targets {
-			d.targets = append(d.targets, target{provider: providers[t.Provider], model: t.Model, name: t.Provider + "/" + t.Model})
-			d.weights = append(d.weights, t.Share())
-		}
-		g.deploy[m.Alias] = d
-		g.aliases = append(g.aliases, m.Alias)
-	}
-	g.metrics = newMetrics(g.aliases, providers)
+	t.origin = g.start
+	next.apply(c)
+	g.state = next
+	g.metrics.prepare(t)
+	g.table.Store(t)
 	return nil
+}
+
+// apply brings what lives on up to the new configuration, once nothing can fail
+// any more.
+func (s *state) apply(c *config.Config) {
+	for _, p := range c.Providers {
+		s.pools[p.Name].set(p.URLs())
+	}
 }
 
 // Drain makes the gateway refuse new requests and report that it is not ready;

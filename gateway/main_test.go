@@ -65,8 +65,8 @@ func testConfig(endpoint string) *config.Config {
 		},
 		Providers: []config.Provider{{Name: "cluster", Kind: "openai", Endpoints: []string{endpoint}, KeyEnv: "PROVIDER_KEY"}},
 		Models: []config.Model{
-			{Alias: "small", Targets: []config.Target{{Provider: "cluster", Model: "real-model"}}},
-			{Alias: "large", Targets: []config.Target{{Provider: "cluster", Model: "large-model"}}},
+			{Alias: "small", Targets: []config.Target{{Provider: "cluster", Model: "real-model"}}, Retry: config.Retry{Attempts: 1}},
+			{Alias: "large", Targets: []config.Target{{Provider: "cluster", Model: "large-model"}}, Retry: config.Retry{Attempts: 1}},
 		},
 	}
 }
@@ -168,7 +168,7 @@ func (s *stand) metrics() string {
 func (s *stand) settled() {
 	s.t.Helper()
 	s.gateway.Close()
-	ledger := s.gateway.limiter.Ledger()
+	ledger := s.gateway.state.limiter.Ledger()
 	if ledger.Reserved-ledger.Refunded+ledger.Debt != ledger.Settled {
 		s.t.Errorf("the ledger does not balance: %+v", ledger)
 	}

@@ -14,7 +14,7 @@ type meter struct {
 }
 
 // usage is OpenAI's usage object. Reasoning tokens are part of output.
-type usage struct{ input, cached, output int64 }
+type usage struct{ input, cached, output, reasoning int64 }
 
 // largestCount is the most tokens of one kind that a request is believed to have
 // used. More is a fault of the upstream, and would put a tenant into a debt that
@@ -23,19 +23,25 @@ const largestCount = 1 << 31
 
 // plausible reports whether the counts can be those of a request.
 func (u usage) plausible() bool {
-	return u.cached >= 0 && u.cached <= u.input && u.input <= largestCount && u.output >= 0 && u.output <= largestCount
+	return u.cached >= 0 && u.cached <= u.input && u.input <= largestCount && u.output >= 0 && u.output <= largestCount &&
+		u.reasoning >= 0 && u.reasoning <= u.output
 }
 
-// readUsage reads a usage object; ok is false for null and for anything else
-// without token counts that can be true.
+// readUsage reads a usage object, of completions or of responses; ok is false for
+// null and for anything else without token counts that can be true.
 func readUsage(v gjson.Result) (u usage, ok bool) {
-	if !v.IsObject() || !v.Get("prompt_tokens").Exists() {
+	input, output := "prompt_tokens", "completion_tokens"
+	if v.Get("input_tokens").Exists() {
+		input, output = "input_tokens", "output_tokens"
+	}
+	if !v.IsObject() || !v.Get(input).Exists() {
 		return usage{}, false
 	}
 	u = usage{
-		input:  v.Get("prompt_tokens").Int(),
-		cached: v.Get("prompt_tokens_details.cached_tokens").Int(),
-		output: v.Get("completion_tokens").Int(),
+		input:     v.Get(input).Int(),
+		cached:    v.Get(input + "_details.cached_tokens").Int(),
+		output:    v.Get(output).Int(),
+		reasoning: v.Get(output + "_details.reasoning_tokens").Int(),
 	}
 	return u, u.plausible()
 }

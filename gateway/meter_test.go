@@ -12,13 +12,13 @@ func TestReadUsage(t *testing.T) {
 		want       usage
 		ok         bool
 	}{
-		{"whole", `{"prompt_tokens":9,"completion_tokens":4,"prompt_tokens_details":{"cached_tokens":8}}`, usage{9, 8, 4}, true},
-		{"no output", `{"prompt_tokens":9}`, usage{9, 0, 0}, true},
+		{"whole", `{"prompt_tokens":9,"completion_tokens":4,"prompt_tokens_details":{"cached_tokens":8}}`, usage{input: 9, cached: 8, output: 4}, true},
+		{"no output", `{"prompt_tokens":9}`, usage{input: 9, cached: 0, output: 0}, true},
 		{"null", `null`, usage{}, false},
 		{"no counts", `{}`, usage{}, false},
-		{"more cached than prompt", `{"prompt_tokens":9,"prompt_tokens_details":{"cached_tokens":10}}`, usage{9, 10, 0}, false},
-		{"negative", `{"prompt_tokens":9,"completion_tokens":-4}`, usage{9, 0, -4}, false},
-		{"beyond any request", `{"prompt_tokens":9,"completion_tokens":1000000000000}`, usage{9, 0, 1e12}, false},
+		{"more cached than prompt", `{"prompt_tokens":9,"prompt_tokens_details":{"cached_tokens":10}}`, usage{input: 9, cached: 10, output: 0}, false},
+		{"negative", `{"prompt_tokens":9,"completion_tokens":-4}`, usage{input: 9, output: -4}, false},
+		{"beyond any request", `{"prompt_tokens":9,"completion_tokens":1000000000000}`, usage{input: 9, output: 1e12}, false},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

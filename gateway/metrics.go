@@ -24,6 +24,9 @@ type metrics struct {
 	e2e        *prometheus.HistogramVec // all three: alias, deployment
 }
 
+// prefix begins the names of all metrics.
+const prefix = "llmctl_gateway_"
+
 // Buckets follow OpenTelemetry's GenAI conventions, with the top widened: ten
 // seconds are too low a ceiling for queued or long prompts.
 var (
@@ -32,8 +35,7 @@ var (
 	e2eBuckets  = []float64{.01, .02, .04, .08, .16, .32, .64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92, 163.84, 327.68, 655.36}
 )
 
-func newMetrics(aliases []string, providers map[string]*provider) *metrics {
-	const prefix = "llmctl_gateway_"
+func newMetrics(g *Gateway) *metrics {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + name, Help: help}, labels)
 	}
@@ -52,24 +54,31 @@ func newMetrics(aliases []string, providers map[string]*provider) *metrics {
 		tpot:       histogram("tpot_seconds", "Time per output token after the first, streams with two tokens or more.", tpotBuckets),
 		e2e:        histogram("e2e_seconds", "From the request's arrival to its end, successful ones only.", e2eBuckets),
 	}
-	m.registry.MustRegister(m.requests, m.tokens, m.limits, m.rejections, m.upstream, m.inFlight, m.ttft, m.tpot, m.e2e,
+	m.registry.MustRegister(m.requests, m.tokens, m.limits, m.rejections, m.upstream, m.inFlight, m.ttft, m.tpot, m.e2e, endpoints{g},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	for _, alias := range aliases {
-		m.inFlight.WithLabelValues(alias)
-	}
-	m.watchEndpoints(prefix, providers)
 	return m
 }
 
-// watchEndpoints publishes the counts that endpoints are picked by.
-func (m *metrics) watchEndpoints(prefix string, providers map[string]*provider) {
-	for _, p := range providers {
-		for _, e := range p.endpoints {
-			m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-				Name:        prefix + "endpoint_in_flight",
-				Help:        "Requests in flight at an endpoint.",
-				ConstLabels: prometheus.Labels{"provider": p.name, "endpoint": e.base},
-			}, func() float64 { return float64(e.inFlight.Load()) }))
+// prepare makes the series that a table is known to have.
+func (m *metrics) prepare(t *table) {
+	for _, alias := range t.aliases {
+		m.inFlight.WithLabelValues(alias)
+	}
+}
+
+// endpoints publishes what is known of the endpoints of the table in use.
+type endpoints struct{ g *Gateway }
+
+var endpointInFlight = prometheus.NewDesc(prefix+"endpoint_in_flight", "Requests in flight at an endpoint.", []string{"provider", "endpoint"}, nil)
+
+// Describe implements prometheus.Collector.
+func (endpoints) Describe(to chan<- *prometheus.Desc) { to <- endpointInFlight }
+
+// Collect implements prometheus.Collector.
+func (c endpoints) Collect(to chan<- prometheus.Metric) {
+	for _, p := range c.g.table.Load().providers {
+		for _, e := range p.pool.list() {
+			to <- prometheus.MustNewConstMetric(endpointInFlight, prometheus.GaugeValue, float64(e.inFlight.Load()), p.name, e.base)
 		}
 	}
 }

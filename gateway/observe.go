@@ -56,8 +56,8 @@ func (x *exchange) labels() (tenant, alias string) {
 	if x.who != nil {
 		tenant = x.who.tenant.name
 	}
-	if x.deployment != nil {
-		alias = x.deployment.alias
+	if x.model != nil {
+		alias = x.model.alias
 	}
 	return tenant, alias
 }
@@ -69,24 +69,24 @@ func (x *exchange) count(end time.Time) {
 	if f := x.failure; f != nil && f.resource != "" {
 		m.rejections.WithLabelValues(tenant, string(f.resource)).Inc()
 	}
-	if x.target == nil {
+	if x.try == nil {
 		return
 	}
-	if o := x.outcome(); o.upstreamFault() {
-		m.upstream.WithLabelValues(x.target.provider.name, x.endpoint.base, string(o)).Inc()
+	if o := x.outcome(); o.upstreamFault() && x.try.endpoint != nil {
+		m.upstream.WithLabelValues(x.try.target.provider.name, x.try.endpoint.base, string(o)).Inc()
 	}
 	input, cached, output := x.charged()
 	m.tokens.WithLabelValues(tenant, alias, "input").Add(float64(max(input, 0)))
 	m.tokens.WithLabelValues(tenant, alias, "cached").Add(float64(max(cached, 0)))
 	m.tokens.WithLabelValues(tenant, alias, "output").Add(float64(max(output, 0)))
 	if d, ok := x.ttft(); ok {
-		m.ttft.WithLabelValues(alias, x.target.name).Observe(d.Seconds())
+		m.ttft.WithLabelValues(alias, x.try.target.name).Observe(d.Seconds())
 	}
 	if d, ok := x.tpot(); ok {
-		m.tpot.WithLabelValues(alias, x.target.name).Observe(d.Seconds())
+		m.tpot.WithLabelValues(alias, x.try.target.name).Observe(d.Seconds())
 	}
 	if x.failure == nil {
-		m.e2e.WithLabelValues(alias, x.target.name).Observe(end.Sub(x.began).Seconds())
+		m.e2e.WithLabelValues(alias, x.try.target.name).Observe(end.Sub(x.began).Seconds())
 	}
 }
 
@@ -119,12 +119,17 @@ func (x *exchange) logLine(end time.Time) {
 		slog.String("outcome", string(x.outcome())),
 		slog.Float64("e2e_s", end.Sub(x.began).Seconds()),
 	)
-	if x.target != nil {
+	if x.try != nil {
 		attrs = append(attrs,
-			slog.String("deployment", x.target.name),
-			slog.String("endpoint", x.endpoint.host),
+			slog.String("deployment", x.try.target.name),
 			slog.String("finish_reason", brief(x.finishReason, 32)),
 		)
+		if x.try.endpoint != nil {
+			attrs = append(attrs, slog.String("endpoint", x.try.endpoint.host))
+		}
+		if x.try.target.fallback {
+			attrs = append(attrs, slog.Bool("fallback", true))
+		}
 		attrs = append(attrs, x.tokenAttrs()...)
 		if x.retries > 0 {
 			attrs = append(attrs, slog.Int("retries", x.retries))
@@ -165,8 +170,8 @@ const maxCause = 200
 
 func (x *exchange) cause() string {
 	text := x.failure.cause.Error()
-	if x.target != nil {
-		text = string(x.target.provider.redact([]byte(text)))
+	if x.try != nil {
+		text = string(x.try.target.provider.redact([]byte(text)))
 	}
 	return brief(text, maxCause)
 }

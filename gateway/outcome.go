@@ -60,15 +60,16 @@ type cut struct {
 	kind    string // type of the error object
 	code    string
 	message string
+	remedy  remedy
 }
 
 func (c *cut) Error() string { return c.message }
 
 var (
-	cutFirstToken = &cut{outcomeFirstToken, http.StatusGatewayTimeout, "timeout_error", "upstream_timeout", "the model did not answer in time"}
-	cutIdle       = &cut{outcomeIdle, http.StatusGatewayTimeout, "timeout_error", "upstream_timeout", "the model stopped answering"}
-	cutTotal      = &cut{outcomeTotal, http.StatusGatewayTimeout, "timeout_error", "upstream_timeout", "the request took too long"}
-	cutShutdown   = &cut{outcomeShutdown, http.StatusServiceUnavailable, "server_error", "overloaded", "the gateway is shutting down"}
+	cutFirstToken = &cut{outcomeFirstToken, http.StatusGatewayTimeout, "timeout_error", "upstream_timeout", "the model did not answer in time", anotherTry}
+	cutIdle       = &cut{outcomeIdle, http.StatusGatewayTimeout, "timeout_error", "upstream_timeout", "the model stopped answering", noRemedy}
+	cutTotal      = &cut{outcomeTotal, http.StatusGatewayTimeout, "timeout_error", "upstream_timeout", "the request took too long", noRemedy}
+	cutShutdown   = &cut{outcomeShutdown, http.StatusServiceUnavailable, "server_error", "overloaded", "the gateway is shutting down", noRemedy}
 )
 
 // failure is an answer other than success. body is nil when there is nobody to
@@ -82,7 +83,17 @@ type failure struct {
 	noRetry    bool           // the same request can never succeed
 	resource   limit.Resource // which limit turned it away
 	cause      error          // for the log only
+	remedy     remedy
 }
+
+// remedy says what could make good a failure before any output.
+type remedy uint8
+
+const (
+	noRemedy      remedy = iota // every upstream would answer the same, or nobody waits any more
+	anotherTarget               // this one cannot serve the request
+	anotherTry                  // the same target may yet
+)
 
 // interruption turns the end of ctx into a failure, or returns nil when ctx is
 // still alive and the error came from elsewhere.
@@ -91,7 +102,7 @@ func interruption(ctx context.Context) *failure {
 		return nil
 	}
 	if c, ok := errors.AsType[*cut](context.Cause(ctx)); ok {
-		return &failure{status: c.status, outcome: c.outcome, body: openai.NewError(c.kind, c.message, "", c.code)}
+		return &failure{status: c.status, outcome: c.outcome, remedy: c.remedy, body: openai.NewError(c.kind, c.message, "", c.code)}
 	}
 	return &failure{status: statusClientGone, outcome: outcomeClientGone}
 }
@@ -102,7 +113,7 @@ func invalid(message string) *failure {
 
 // badAnswer is an upstream that answered something that cannot be passed on.
 func badAnswer(message string, cause error) *failure {
-	return &failure{status: http.StatusBadGateway, outcome: outcomeUpstream, cause: cause,
+	return &failure{status: http.StatusBadGateway, outcome: outcomeUpstream, remedy: anotherTry, cause: cause,
 		body: openai.NewError("upstream_error", message, "", "upstream_error")}
 }
 

@@ -17,11 +17,12 @@ import (
 	"github.com/tidwall/sjson"
 )
 
-// request is what the gateway understands of a completion request. Everything
+// request is what the gateway understands of a request for a model. Everything
 // else in the body stays as the client wrote it, byte for byte.
 type request struct {
-	body  []byte
-	edits []edit
+	dialect *dialect
+	body    []byte
+	edits   []edit // for every target
 
 	model        string
 	stream       bool
@@ -31,7 +32,11 @@ type request struct {
 	maxKey       string
 	input        int64 // estimate, tokens
 
-	fields map[string]gjson.Result // the top-level fields of interest
+	// fields are the top-level ones that the dialect reads. Each may appear once
+	// and in lower case only: Python's JSON reader takes the last of two equal
+	// keys and Go's ignores case, so an engine could see another model, or
+	// another bound, than the one that was checked here.
+	fields map[string]gjson.Result
 }
 
 // edit replaces body[start:end] with text.
@@ -40,21 +45,13 @@ type edit struct {
 	text       []byte
 }
 
-// interesting are the top-level fields that the gateway reads. Each may appear
-// once and in lower case only: Python's JSON reader takes the last of two equal
-// keys and Go's ignores case, so an engine could see another model, or another
-// bound, than the one that was checked here.
-var interesting = []string{
-	"model", "stream", "stream_options", "max_tokens", "max_completion_tokens", "n", "cache_salt", "messages", "prompt", "tools",
-}
-
 const (
 	maxDepth   = 500 // levels of nesting; Python's JSON reader, in most engines, gives up at about 1,000
 	maxChoices = 128 // OpenAI's bound on n
 )
 
 // parseRequest reads a body. Its errors are for the client.
-func parseRequest(body []byte) (*request, error) {
+func parseRequest(d *dialect, body []byte) (*request, error) {
 	body = bytes.TrimSpace(body)
 	if tooDeep(body) {
 		return nil, fmt.Errorf("the body is nested more than %d levels deep", maxDepth)
@@ -62,14 +59,14 @@ func parseRequest(body []byte) (*request, error) {
 	if !gjson.ValidBytes(body) || len(body) == 0 || body[0] != '{' {
 		return nil, errors.New("the body is not a JSON object")
 	}
-	r := &request{body: body, choices: 1, fields: map[string]gjson.Result{}}
+	r := &request{dialect: d, body: body, choices: 1, fields: map[string]gjson.Result{}}
 	if err := r.collect(); err != nil {
 		return nil, err
 	}
 	if err := r.read(); err != nil {
 		return nil, err
 	}
-	r.input = estimateInput(r.fields)
+	r.input = d.estimate(r.fields)
 	return r, nil
 }
 
@@ -97,7 +94,7 @@ func tooDeep(body []byte) bool {
 
 func (r *request) collect() (err error) {
 	gjson.ParseBytes(r.body).ForEach(func(key, value gjson.Result) bool {
-		for _, name := range interesting {
+		for _, name := range r.dialect.fields {
 			if !strings.EqualFold(key.Str, name) {
 				continue
 			}
@@ -123,6 +120,9 @@ func (r *request) read() error {
 	if r.stream, err = r.flag("stream", r.fields["stream"]); err != nil {
 		return err
 	}
+	if r.stream && !r.dialect.streams {
+		return errors.New(`"stream" must be false: this endpoint does not stream`)
+	}
 	if err := r.readStreamOptions(); err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (r *request) read() error {
 		return fmt.Errorf(`"n" must be at most %d`, maxChoices)
 	}
 	r.choices = max(n, 1) * promptCount(r.fields["prompt"])
-	for _, key := range []string{"max_tokens", "max_completion_tokens"} { // the second, newer one wins
+	for _, key := range r.dialect.maxKeys {
 		n, err := r.count(key)
 		if err != nil {
 			return err
@@ -191,6 +191,9 @@ func (r *request) count(name string) (int64, error) {
 // client gave it: old servers know only max_tokens, new models of OpenAI only
 // max_completion_tokens.
 func (r *request) bound(limit config.MaxTokens) {
+	if !r.dialect.generates {
+		return
+	}
 	ceiling := int64(limit.Cap)
 	if r.maxTokens == 0 {
 		fill := int64(limit.Default)
@@ -199,69 +202,68 @@ func (r *request) bound(limit config.MaxTokens) {
 		}
 		if fill > 0 {
 			r.maxTokens = fill
-			r.set("max_tokens", strconv.AppendInt(nil, fill, 10))
+			r.edits = append(r.edits, r.setting(r.dialect.maxKeys[0], strconv.AppendInt(nil, fill, 10)))
 		}
 		return
 	}
 	if ceiling == 0 {
 		return
 	}
-	for _, key := range []string{"max_tokens", "max_completion_tokens"} {
+	for _, key := range r.dialect.maxKeys {
 		if v := r.fields[key]; v.Type == gjson.Number && int64(v.Num) > ceiling {
-			r.set(key, strconv.AppendInt(nil, ceiling, 10))
+			r.edits = append(r.edits, r.setting(key, strconv.AppendInt(nil, ceiling, 10)))
 		}
 	}
 	r.maxTokens = min(r.maxTokens, ceiling)
 }
 
-// address makes the body fit for one deployment: its model name, the tenant's
+// address returns the body for one deployment: with its model name, the tenant's
 // cache salt and a request for usage, the latter two as the provider takes them.
-func (r *request) address(model, salt string, wantUsage bool) (usageAdded bool, err error) {
-	r.set("model", gjson.AppendJSONString(nil, model))
-	if salt != "" {
-		r.set("cache_salt", gjson.AppendJSONString(nil, combineSalt(salt, r.fields["cache_salt"])))
+func (r *request) address(model, salt string, wantUsage bool) (body []byte, usageAdded bool, err error) {
+	edits := append(slices.Clip(r.edits), r.setting("model", gjson.AppendJSONString(nil, model)))
+	if salt != "" && r.dialect.salted {
+		edits = append(edits, r.setting("cache_salt", gjson.AppendJSONString(nil, combineSalt(salt, r.fields["cache_salt"]))))
 	}
-	if !r.stream || r.includeUsage || !wantUsage {
-		return false, nil
+	if r.stream && !r.includeUsage && wantUsage && r.dialect.options {
+		options := []byte(r.fields["stream_options"].Raw)
+		if len(options) == 0 || options[0] != '{' {
+			options = []byte("{}")
+		}
+		options, err = sjson.SetRawBytes(options, "include_usage", []byte("true"))
+		if err != nil {
+			return nil, false, fmt.Errorf("setting stream_options.include_usage: %w", err)
+		}
+		edits = append(edits, r.setting("stream_options", options))
+		usageAdded = true
 	}
-	options := []byte(r.fields["stream_options"].Raw)
-	if len(options) == 0 || options[0] != '{' {
-		options = []byte("{}")
-	}
-	options, err = sjson.SetRawBytes(options, "include_usage", []byte("true"))
-	if err != nil {
-		return false, fmt.Errorf("setting stream_options.include_usage: %w", err)
-	}
-	r.set("stream_options", options)
-	return true, nil
+	return applied(r.body, edits), usageAdded, nil
 }
 
-// set replaces or adds a top-level field.
-func (r *request) set(key string, raw []byte) {
+// setting replaces or adds a top-level field.
+func (r *request) setting(key string, raw []byte) edit {
 	if v, ok := r.fields[key]; ok {
-		r.edits = append(r.edits, edit{start: v.Index, end: v.Index + len(v.Raw), text: raw})
-		return
+		return edit{start: v.Index, end: v.Index + len(v.Raw), text: raw}
 	}
 	// There is always a field before it: model is required.
 	end := len(r.body) - 1
 	text := append(gjson.AppendJSONString([]byte{','}, key), ':')
-	r.edits = append(r.edits, edit{start: end, end: end, text: append(text, raw...)})
+	return edit{start: end, end: end, text: append(text, raw...)}
 }
 
-// encode returns the body with all edits applied, in one copy.
-func (r *request) encode() []byte {
-	slices.SortStableFunc(r.edits, func(a, b edit) int { return a.start - b.start })
-	size := len(r.body)
-	for _, e := range r.edits {
+// applied returns the body with all edits, in one copy.
+func applied(body []byte, edits []edit) []byte {
+	slices.SortStableFunc(edits, func(a, b edit) int { return a.start - b.start })
+	size := len(body)
+	for _, e := range edits {
 		size += len(e.text)
 	}
 	out := make([]byte, 0, size)
 	at := 0
-	for _, e := range r.edits {
-		out = append(append(out, r.body[at:e.start]...), e.text...)
+	for _, e := range edits {
+		out = append(append(out, body[at:e.start]...), e.text...)
 		at = e.end
 	}
-	return append(out, r.body[at:]...)
+	return append(out, body[at:]...)
 }
 
 // tenantSalt is the cache_salt of a tenant: stable over restarts and equal on

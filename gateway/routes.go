@@ -8,17 +8,20 @@ import (
 	"github.com/llmctl/llmctl/internal/openai"
 )
 
-// Handler is the API: completions, the list of models, and health.
+// Handler is the API: requests for models, the list of models, and health.
 func (g *Gateway) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("POST /v1/chat/completions", g.answering(g.complete))
-	mux.Handle("POST /v1/completions", g.answering(g.complete))
-	mux.Handle("GET /v1/models", g.answering(g.listModels))
+	for _, d := range dialects {
+		mux.Handle("POST "+d.path, g.answering(func(x *exchange) *failure {
+			x.dialect = d
+			return x.complete()
+		}))
+		mux.Handle(d.path, g.answering(wrongMethod("POST")))
+	}
+	mux.Handle("GET /v1/models", g.answering((*exchange).listModels))
+	mux.Handle("/v1/models", g.answering(wrongMethod("GET")))
 	mux.Handle("GET /livez", bounded(http.HandlerFunc(live)))
 	mux.Handle("GET /readyz", bounded(http.HandlerFunc(g.ready)))
-	mux.Handle("/v1/chat/completions", g.answering(wrongMethod("POST")))
-	mux.Handle("/v1/completions", g.answering(wrongMethod("POST")))
-	mux.Handle("/v1/models", g.answering(wrongMethod("GET")))
 	mux.Handle("/", g.answering(func(x *exchange) *failure {
 		return &failure{status: http.StatusNotFound, outcome: outcomeUnknownRoute,
 			body: openai.NewError("invalid_request_error", "no such endpoint", "", "not_found")}
@@ -63,7 +66,7 @@ func wrongMethod(allow string) func(*exchange) *failure {
 }
 
 // listModels answers with the aliases that the caller may use.
-func (g *Gateway) listModels(x *exchange) *failure {
+func (x *exchange) listModels() *failure {
 	if f := x.authenticate(); f != nil {
 		return f
 	}
@@ -77,9 +80,9 @@ func (g *Gateway) listModels(x *exchange) *failure {
 		Object string  `json:"object"`
 		Data   []entry `json:"data"`
 	}{Object: "list", Data: []entry{}}
-	for _, alias := range g.aliases {
+	for _, alias := range x.table.aliases {
 		if x.who.tenant.allows(alias) {
-			list.Data = append(list.Data, entry{ID: alias, Object: "model", Created: g.start.Unix(), OwnedBy: "llmctl"})
+			list.Data = append(list.Data, entry{ID: alias, Object: "model", Created: x.table.origin.Unix(), OwnedBy: "llmctl"})
 		}
 	}
 	body, err := json.Marshal(list)

@@ -10,49 +10,50 @@ import (
 )
 
 // send tries the provider's endpoints, each once, until one takes the
-// connection. Only a request of which nothing was sent goes on to the next: a
-// model must not answer twice. An endpoint without an answer rests for a while.
-func (x *exchange) send(ctx context.Context, body []byte) (*http.Response, *failure) {
-	g, p := x.g, x.target.provider
+// connection. Going on to the next one is no retry: nothing was sent. An endpoint
+// without an answer rests for a while.
+func (x *exchange) send(ctx context.Context, path string, body []byte) (*http.Response, *failure) {
+	g, pool := x.g, x.try.target.provider.pool
 	var tried []*endpoint
 	for {
-		response, connected, err := x.attempt(ctx, body)
+		response, connected, err := x.post(ctx, path, body)
 		now := g.elapsed(g.now())
 		f := interruption(ctx)
-		p.judge(x.endpoint, x.pass, err == nil, f == nil || !connected && f.outcome.timeout(), now)
+		pool.judge(x.try.endpoint, x.try.pass, err == nil, f == nil || !connected && f.outcome.timeout(), now)
 		if err == nil {
 			return response, nil
 		}
 		if f != nil {
 			return nil, f
 		}
-		tried = append(tried, x.endpoint)
+		tried = append(tried, x.try.endpoint)
 		if connected {
 			return nil, unreachable(err)
 		}
-		next, pass := p.acquire(now, tried...)
+		next, pass := pool.acquire(now, tried)
 		if next == nil {
 			return nil, unreachable(err)
 		}
-		g.metrics.upstream.WithLabelValues(p.name, x.endpoint.base, string(outcomeConnect)).Inc()
-		x.endpoint.release()
-		x.endpoint, x.pass = next, pass
+		x.missed(unreachable(err))
+		x.try.endpoint.release()
+		x.try.endpoint, x.try.pass = next, pass
 		x.retries++
 	}
 }
 
-// attempt sends the request to the endpoint; connected tells whether there was a
+// post sends the request to the endpoint; connected tells whether there was a
 // connection that could have carried some of it.
-func (x *exchange) attempt(ctx context.Context, body []byte) (response *http.Response, connected bool, err error) {
+func (x *exchange) post(ctx context.Context, path string, body []byte) (response *http.Response, connected bool, err error) {
 	var got atomic.Bool
+	try := x.try
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		// The transport asks for another connection only when the one before,
 		// an idle one that was closed meanwhile, has carried nothing.
-		GetConn:      func(string) { got.Store(false); x.reached.Store(false) },
+		GetConn:      func(string) { got.Store(false); try.reached.Store(false) },
 		GotConn:      func(httptrace.GotConnInfo) { got.Store(true) },
-		WroteHeaders: func() { x.reached.Store(true) },
+		WroteHeaders: func() { try.reached.Store(true) },
 	})
-	upstream, err := newUpstreamRequest(ctx, x.target.provider, x.endpoint, x.r.URL.Path, body, x.r.Header, x.id)
+	upstream, err := newUpstreamRequest(ctx, try.target.provider, try.endpoint, path, body, x.r.Header, x.id)
 	if err != nil {
 		return nil, false, err
 	}
@@ -62,6 +63,6 @@ func (x *exchange) attempt(ctx context.Context, body []byte) (response *http.Res
 
 // unreachable is a request that got no answer at all.
 func unreachable(err error) *failure {
-	return &failure{status: http.StatusBadGateway, outcome: outcomeConnect, cause: err,
+	return &failure{status: http.StatusBadGateway, outcome: outcomeConnect, remedy: anotherTry, cause: err,
 		body: openai.NewError("upstream_error", "the model's server cannot be reached", "", "upstream_unreachable")}
 }

@@ -20,6 +20,10 @@ const lingering = 250 * time.Millisecond
 // of streams at once stay cheap.
 var buffers = sync.Pool{New: func() any { return new([8 << 10]byte) }}
 
+// maxHeld bounds what is held back until the first output. Beyond it the answer
+// is committed: an upstream that says so much without an answer is not hung.
+const maxHeld = 64 << 10
+
 // relay passes one event stream from the upstream to the client.
 type relay struct {
 	x         *exchange
@@ -27,26 +31,29 @@ type relay struct {
 	hideUsage bool  // the client did not ask for usage: its chunk stays here
 	choices   int64 // how many finish reasons make the answer complete
 
+	held     []byte // what came before the first output
 	finished int64
-	done     bool // [DONE] has passed
+	done     bool // the last event has passed
 	written  bool // something awaits a flush
 }
 
 // stream passes events on as they come, byte for byte: whatever one read brought
-// is flushed before the next read can wait. The response header goes out with
-// the first of them, so that an upstream that fails before it still gets a
-// status of its own.
-func (x *exchange) stream(ctx context.Context, response *http.Response, r *relay) *failure {
+// is flushed before the next read can wait. What comes before the first output,
+// such as a role, is held back, so that an upstream that fails before it still
+// gets a status of its own, or another try.
+func (r *relay) stream(ctx context.Context, response *http.Response) *failure {
 	if e := response.Header.Get("Content-Encoding"); e != "" && e != "identity" {
 		return badAnswer("the upstream compressed its stream", fmt.Errorf("content encoding %q", e))
 	}
-	r.x = x
+	if !r.x.dialect.streams {
+		return badAnswer("the upstream streamed where no stream belongs", nil)
+	}
 	buffer := buffers.Get().(*[8 << 10]byte)
 	defer buffers.Put(buffer)
 	var frames framer
 	for {
 		n, readErr := response.Body.Read(buffer[:])
-		now := x.g.now()
+		now := r.x.g.now()
 		for f := range frames.push(buffer[:n]) {
 			if failure := r.handle(f, now); failure != nil {
 				r.flush()
@@ -72,27 +79,15 @@ func (r *relay) handle(f frame, now time.Time) *failure {
 		return nil
 	}
 	if !f.isEvent {
-		return r.write(f.raw)
+		return r.write(f.raw, false)
 	}
-	c := readChunk(f.event)
-	x.spent.report(c.usage)
-	r.timers.progress(c.output)
-	if c.output {
-		if x.first.IsZero() {
-			x.first = now
-		}
-		x.last = now
-		x.spent.estimate.Output++
-	}
-	if c.finished > 0 {
-		r.finished += c.finished
-		x.finishReason = c.reason
-	}
+	c := x.dialect.event(f.event)
+	r.note(&c, now)
 	switch {
 	case c.failed && !x.committed:
-		return c.streamError(x.target)
+		return c.streamError(x.try.target)
 	case c.failed:
-		if failure := r.write(x.target.provider.redact(f.raw)); failure != nil {
+		if failure := r.write(x.try.target.provider.redact(f.raw), true); failure != nil {
 			return failure
 		}
 		return &failure{outcome: outcomeStreamError} // the client has heard of it
@@ -103,7 +98,29 @@ func (r *relay) handle(f frame, now time.Time) *failure {
 		r.complete(now)
 		r.timers.linger(lingering)
 	}
-	return r.write(f.raw)
+	raw := f.raw
+	if x.model.rename {
+		raw = f.renamed(x.dialect.modelPath, x.model.alias)
+	}
+	return r.write(raw, c.output || c.finished > 0 || c.done)
+}
+
+// note takes in what an event says of the request.
+func (r *relay) note(c *chunk, now time.Time) {
+	x := r.x
+	x.spent.report(c.usage)
+	r.timers.progress(c.output)
+	if c.output {
+		if x.first.IsZero() {
+			x.first = now
+		}
+		x.last = now
+		x.spent.estimate.Output++
+	}
+	if c.reason != "" {
+		r.finished += c.finished
+		x.finishReason = c.reason
+	}
 }
 
 // complete notes that the answer is whole; whatever still comes is ignored.
@@ -124,9 +141,9 @@ func (r *relay) end(ctx context.Context, frames *framer, readErr error, now time
 			return failure
 		}
 	}
-	if !r.done && r.finished >= r.choices {
+	if !r.done && r.x.dialect.options && r.finished >= r.choices {
 		r.complete(now)
-		if failure := r.write([]byte("data: [DONE]\n\n")); failure != nil {
+		if failure := r.write([]byte("data: [DONE]\n\n"), true); failure != nil {
 			return failure
 		}
 	}
@@ -146,21 +163,28 @@ func (r *relay) end(ctx context.Context, frames *framer, readErr error, now time
 func whole(e openai.Event) bool { return gjson.ValidBytes(e.Data) || string(e.Data) == "[DONE]" }
 
 func interrupted(message string, cause error) *failure {
-	return &failure{status: http.StatusBadGateway, outcome: outcomeInterrupted, cause: cause,
+	return &failure{status: http.StatusBadGateway, outcome: outcomeInterrupted, remedy: anotherTry, cause: cause,
 		body: openai.NewError("upstream_error", message, "", "stream_interrupted")}
 }
 
 func clientGone() *failure { return &failure{status: statusClientGone, outcome: outcomeClientGone} }
 
-func (r *relay) write(p []byte) *failure {
+// write passes bytes on. Until some of them are output, they are held back.
+func (r *relay) write(p []byte, output bool) *failure {
+	x := r.x
+	if !x.committed {
+		if r.held = append(r.held, p...); !output && len(r.held) <= maxHeld {
+			return nil
+		}
+		x.commitStream()
+		p, r.held = r.held, nil
+	}
 	if !r.written {
-		r.x.deadline.within(r.x.patience()) // for all that this read brought
+		x.deadline.within(x.patience()) // for all that this read brought
 		r.written = true
 	}
-	if !r.x.committed {
-		r.x.commitStream()
-	}
-	if _, err := r.x.w.Write(p); err != nil {
+	x.copy.add(p)
+	if _, err := x.w.Write(p); err != nil {
 		return clientGone()
 	}
 	return nil
@@ -191,7 +215,6 @@ func (x *exchange) writeErrorEvent(f *failure) {
 	if f.body == nil {
 		return
 	}
-	event := append([]byte("data: "), openai.ErrorBody(f.body)...)
-	_, _ = x.w.Write(append(event, "\n\n"...)) // the client may have left; there is nobody to tell
+	_, _ = x.w.Write(x.dialect.failed(f.body)) // the client may have left; there is nobody to tell
 	_ = x.deadline.control.Flush()
 }

@@ -7,17 +7,16 @@ import (
 	"github.com/llmctl/llmctl/gateway/config"
 )
 
-// timers end a request that takes too long, by cancelling its context with the
+// timers end an attempt that takes too long, by cancelling its context with the
 // reason as cause.
 type timers struct {
-	total, first, idle *time.Timer
-	idleAfter          time.Duration
-	cancel             context.CancelCauseFunc
+	first, idle *time.Timer
+	idleAfter   time.Duration
+	cancel      context.CancelCauseFunc
 }
 
 func newTimers(cancel context.CancelCauseFunc, c config.Timeouts, stream bool) *timers {
 	t := &timers{cancel: cancel, idleAfter: time.Duration(c.Idle)}
-	t.total = time.AfterFunc(time.Duration(c.Total), func() { cancel(cutTotal) })
 	if stream {
 		t.first = time.AfterFunc(time.Duration(c.FirstToken), func() { cancel(cutFirstToken) })
 	}
@@ -47,7 +46,7 @@ func (t *timers) linger(d time.Duration) {
 }
 
 func (t *timers) stop() {
-	for _, timer := range []*time.Timer{t.total, t.first, t.idle} {
+	for _, timer := range []*time.Timer{t.first, t.idle} {
 		if timer != nil {
 			timer.Stop()
 		}

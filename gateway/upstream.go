@@ -7,87 +7,30 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/llmctl/llmctl/gateway/config"
-	"github.com/llmctl/llmctl/gateway/health"
-	"github.com/llmctl/llmctl/gateway/route"
 	"github.com/llmctl/llmctl/internal/openai"
 )
 
-// provider is a configured provider with the state of its endpoints.
+// provider is a configured provider.
 type provider struct {
 	name        string
-	endpoints   []*endpoint
-	key         string // sent as bearer token, empty for none
+	kind        kind
+	key         string // empty for none
 	cacheSalt   bool
 	streamUsage bool
-
-	mu         sync.Mutex // makes a pick and its count one step
-	turn       uint64
-	candidates []route.Endpoint // scratch for a pick
-}
-
-type endpoint struct {
-	base     string // URL without /v1
-	host     string // for logs and metrics
-	inFlight atomic.Int64
-	breaker  *health.Breaker // guarded by the provider's mu
+	pool        *pool
 }
 
 // newProvider builds a provider from configuration that was checked before.
-func newProvider(c config.Provider, env config.Environment) (*provider, error) {
-	p := &provider{name: c.Name, key: env[c.KeyEnv], cacheSalt: config.On(c.CacheSalt), streamUsage: config.On(c.StreamUsage)}
-	for _, e := range c.URLs() {
-		u, err := config.ParseEndpoint(e)
-		if err != nil {
-			return nil, fmt.Errorf("provider %q: %w", c.Name, err)
-		}
-		p.endpoints = append(p.endpoints, &endpoint{base: u.String(), host: u.Host, breaker: health.NewBreaker(health.Unanswered())})
-	}
-	p.candidates = make([]route.Endpoint, len(p.endpoints))
-	return p, nil
-}
-
-// acquire picks the fit endpoint with the fewest requests in flight and counts
-// one more; the caller takes it off again, and tells judge how it went. Endpoints
-// that this request tried before are left out; with none left the answer is nil.
-func (p *provider) acquire(now time.Duration, tried ...*endpoint) (*endpoint, health.Pass) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for i, e := range p.endpoints {
-		p.candidates[i] = route.Endpoint{
-			Load: e.inFlight.Load(), Resting: !e.breaker.Fit(now), Tried: slices.Contains(tried, e),
-		}
-	}
-	i := route.LeastLoaded(p.candidates, p.turn)
-	if i < 0 {
-		return nil, health.Pass{}
-	}
-	p.turn++
-	e := p.endpoints[i]
-	e.inFlight.Add(1)
-	return e, e.breaker.Tried(now)
-}
-
-// judge notes how a request fared at its endpoint. No failure of the endpoint's is
-// one of which the client or the gateway itself was the reason.
-func (p *provider) judge(e *endpoint, pass health.Pass, answered, failed bool, now time.Duration) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	switch {
-	case answered:
-		e.breaker.Answered(now, pass)
-	case failed:
-		e.breaker.Failed(now, pass)
-	default:
-		e.breaker.Left(pass)
+func newProvider(c config.Provider, env config.Environment, pool *pool) *provider {
+	return &provider{
+		name: c.Name, kind: kinds[c.Kind], key: env[c.KeyEnv], pool: pool,
+		cacheSalt: config.On(c.CacheSalt), streamUsage: config.On(c.StreamUsage),
 	}
 }
 
@@ -98,8 +41,6 @@ func (p *provider) redact(text []byte) []byte {
 	}
 	return bytes.ReplaceAll(text, []byte(p.key), []byte("[redacted]"))
 }
-
-func (e *endpoint) release() { e.inFlight.Add(-1) }
 
 // newClient returns the client for upstreams. It differs from Go's default in
 // four points: it never asks for gzip, which would lump a stream; it keeps as
@@ -145,9 +86,7 @@ func newUpstreamRequest(ctx context.Context, p *provider, e *endpoint, path stri
 	r.Header.Set("Accept-Encoding", "identity")
 	r.Header.Set("User-Agent", "llmctl-gateway")
 	r.Header.Set("X-Request-Id", id)
-	if p.key != "" {
-		r.Header.Set("Authorization", "Bearer "+p.key)
-	}
+	p.kind.authorize(r.Header, p.key)
 	return r, nil
 }
 
@@ -161,7 +100,7 @@ func upstreamFailure(t *target, response *http.Response) *failure {
 	if f := misconfigured(t, status); f != nil {
 		return f
 	}
-	f := &failure{status: http.StatusBadGateway, outcome: outcomeUpstream}
+	f := &failure{status: http.StatusBadGateway, outcome: outcomeUpstream, remedy: anotherTry}
 	switch {
 	case status == http.StatusRequestTimeout || status == http.StatusGatewayTimeout:
 		f.status = http.StatusGatewayTimeout
@@ -169,7 +108,7 @@ func upstreamFailure(t *target, response *http.Response) *failure {
 		f.status = status
 		f.retryAfter = response.Header.Get("Retry-After")
 	case status >= 400 && status < 500:
-		f.status = status
+		f.status, f.remedy = status, noRemedy
 	}
 	if f.status < 500 {
 		f.outcome = outcomeUpstreamRefused
@@ -190,7 +129,7 @@ func upstreamFailure(t *target, response *http.Response) *failure {
 // quote the key.
 func misconfigured(t *target, status int) *failure {
 	f := &failure{
-		status: http.StatusBadGateway, outcome: outcomeUpstream,
+		status: http.StatusBadGateway, outcome: outcomeUpstream, remedy: anotherTarget,
 		cause: fmt.Errorf("the upstream answered %d for model %q", status, t.model),
 	}
 	switch status {

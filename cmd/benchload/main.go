@@ -17,6 +17,7 @@ import (
 
 	"github.com/llmctl/llmctl/internal/atomicfile"
 	"github.com/llmctl/llmctl/internal/iostreams"
+	"github.com/llmctl/llmctl/internal/trial"
 )
 
 func main() { os.Exit(run(iostreams.System(), os.Args[1:])) }
@@ -129,7 +130,7 @@ func (o *options) bench(ctx context.Context, s *iostreams.IO) error {
 	if err := writeTokenizer(filepath.Join(o.work, "tokenizer")); err != nil {
 		return err
 	}
-	r := results{options: *o, machine: describeMachine(), busy: loadAverage(), date: time.Now(), missing: map[string]string{}, versions: map[string]string{}}
+	r := results{options: *o, machine: trial.Machine(), busy: trial.Load(), date: time.Now(), missing: map[string]string{}, versions: map[string]string{}}
 	var tools []*tool
 	for _, name := range o.tools {
 		t := findTool(name)
@@ -143,7 +144,7 @@ func (o *options) bench(ctx context.Context, s *iostreams.IO) error {
 		tools = append(tools, t)
 	}
 	var err error
-	if r.mock, err = checkMock(ctx, o.llmctl); err != nil {
+	if r.mock, err = trial.CheckMock(ctx, o.llmctl); err != nil {
 		return err
 	}
 	_, _ = fmt.Fprint(s.Err, r.mock)

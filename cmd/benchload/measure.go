@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/llmctl/llmctl/internal/trial"
 	"github.com/llmctl/llmctl/reports/stats"
 )
 
@@ -47,19 +48,19 @@ type measurement struct {
 // measure runs one tool once against a mock of its own.
 func (o *options) measure(ctx context.Context, t *tool, l load, repeat int) measurement {
 	m := measurement{tool: t.name, repeat: repeat, load: l, mockP99: math.NaN()}
-	mock, err := startMock(o.llmctl, l)
+	mock, err := trial.StartMock(o.llmctl, trial.Answers{TTFT: l.ttft, ITL: l.itl, Tokens: l.tokens})
 	if err != nil {
 		m.err = err
 		return m
 	}
-	defer mock.stop()
+	defer mock.Stop()
 	dir := filepath.Join(o.work, fmt.Sprintf("%s-%d-%d", t.name, l.streams, repeat))
 	if m.err = os.MkdirAll(dir, 0o755); m.err != nil {
 		return m
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	p, err := runTool(ctx, t.command(o, l, mock.url, dir), t.env(o))
-	m.cpu, m.rss = p.cpu, p.rss
+	p, err := trial.Run(ctx, t.command(o, l, mock.URL, dir), t.env(o))
+	m.cpu, m.rss = p.CPU, p.RSS
 	seen, readErr := t.read(dir)
 	if readErr != nil {
 		m.err = errors.Join(err, readErr)
@@ -67,7 +68,7 @@ func (o *options) measure(ctx context.Context, t *tool, l load, repeat int) meas
 	}
 	// A tool may end with an error and still have measured, as llmctl does when
 	// it does not trust itself. Its numbers are taken as they are.
-	m.mockP99 = mock.lateness()
+	m.mockP99 = mock.Lateness()
 	m.take(seen, l)
 	return m
 }

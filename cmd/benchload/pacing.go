@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/llmctl/llmctl/internal/trial"
 	"github.com/llmctl/llmctl/reports/record"
 	"github.com/llmctl/llmctl/reports/stats"
 )
@@ -30,16 +31,16 @@ const (
 // pace sends requests of one token at a constant rate.
 func (o *options) pace(ctx context.Context) pacing {
 	p := pacing{rate: paceRate}
-	mock, err := startMock(o.llmctl, load{ttft: time.Millisecond, itl: time.Millisecond, tokens: 1})
+	mock, err := trial.StartMock(o.llmctl, trial.Answers{TTFT: time.Millisecond, ITL: time.Millisecond, Tokens: 1})
 	if err != nil {
 		p.err = err
 		return p
 	}
-	defer mock.stop()
+	defer mock.Stop()
 	dir := filepath.Join(o.work, "pacing")
 	defer func() { _ = os.RemoveAll(dir) }()
-	_, ran := runTool(ctx, []string{
-		o.llmctl, "bench", "--endpoint", mock.url, "--arrival", "constant", "--rps", fmt.Sprint(paceRate), "--duration", paceTime.String(),
+	_, ran := trial.Run(ctx, []string{
+		o.llmctl, "bench", "--endpoint", mock.URL, "--arrival", "constant", "--rps", fmt.Sprint(paceRate), "--duration", paceTime.String(),
 		"--warmup", "1s", "--isl", fmt.Sprint(input), "--osl", "1", "--ui", "none", "--save", dir,
 	}, nil)
 	saved, err := record.Open(dir)

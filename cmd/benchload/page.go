@@ -1,16 +1,15 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"maps"
 	"math"
-	"os"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/llmctl/llmctl/internal/trial"
 )
 
 // results are everything that was measured.
@@ -25,24 +24,6 @@ type results struct {
 	rows     []measurement
 	many     []measurement
 	pacing   pacing
-}
-
-// describeMachine names processor, cores and kernel.
-func describeMachine() string {
-	cpu, kernel := "unknown processor", ""
-	if f, err := os.Open("/proc/cpuinfo"); err == nil {
-		defer func() { _ = f.Close() }()
-		for lines := bufio.NewScanner(f); lines.Scan(); {
-			if name, value, ok := strings.Cut(lines.Text(), ":"); ok && strings.TrimSpace(name) == "model name" {
-				cpu = strings.TrimSpace(value)
-				break
-			}
-		}
-	}
-	if text, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
-		kernel = ", Linux " + strings.TrimSpace(string(text))
-	}
-	return fmt.Sprintf("%s, %d cores%s", cpu, runtime.NumCPU(), kernel)
 }
 
 // cleanWithin is how far the 99th percentile of the error of gaps may be from that
@@ -194,29 +175,15 @@ func keepsMeans(levels map[int]cell) bool {
 
 // scheduling says how the mock ran.
 func scheduling() string {
-	if realTime() {
+	if trial.RealTime() {
 		return "The\nmock has real-time priority (`--realtime`), so that a tool which fills both cores\ntakes little of its time; the last column says how late it was all the same."
 	}
 	return "The\nmock competes with the tool for the cores; the last column says how late it was."
 }
 
-// idle is the load average up to which a machine counts as one that does nothing
-// else.
-const idle = 0.5
-
-// loadAverage is the mean number of tasks that ran or wanted to in the last minute
-// (proc_loadavg(5)), NaN where the system does not say.
-func loadAverage() float64 {
-	v := math.NaN()
-	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
-		_, _ = fmt.Sscan(string(text), &v) // it stays NaN
-	}
-	return v
-}
-
 // warning says that the figures are of a machine that did something else too.
 func (r *results) warning() string {
-	if !(r.busy > idle) {
+	if !(r.busy > trial.Idle) {
 		return ""
 	}
 	return fmt.Sprintf("\n**Not to be relied on:** the machine was busy with other work (load average %.1f before the\nstart), which all tools suffered from alike, but not equally.\n", r.busy)

@@ -1,0 +1,178 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"mime"
+	"net/http"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/llmctl/llmctl/gateway/health"
+)
+
+// attempt is one try of a request: a target, an endpoint of it, and how far the
+// request got.
+type attempt struct {
+	target   *target
+	endpoint *endpoint // nil until one is picked
+	pass     health.Pass
+	reached  atomic.Bool // the upstream got at least the header
+}
+
+// longestHint is the longest Retry-After of an upstream that is waited for;
+// with a longer one, the request goes elsewhere or back to its client.
+const longestHint = 5 * time.Second
+
+// forward sends the request to the targets of its plan, one after the other, until
+// one answers. Once the client has seen output of one, there is no other: a model
+// must not answer twice.
+func (x *exchange) forward(q *request, plan []*target) *failure {
+	g := x.g
+	ctx, cancel := context.WithCancelCause(x.r.Context())
+	defer cancel(nil)
+	defer context.AfterFunc(g.alive, func() { cancel(context.Cause(g.alive)) })()
+	total := time.AfterFunc(time.Duration(x.model.timeouts.Total), func() { cancel(cutTotal) })
+	defer total.Stop()
+	x.model.retry.request(g.elapsed(g.now()))
+	var f *failure
+	for i, t := range plan {
+		if f = x.pursue(ctx, q, t); f == nil || f.remedy == noRemedy || x.committed || i+1 == len(plan) {
+			return f
+		}
+		x.missed(f)
+	}
+	return f
+}
+
+// pursue tries one target until it answers, or its tries are used up.
+func (x *exchange) pursue(ctx context.Context, q *request, t *target) *failure {
+	for n := 1; ; n++ {
+		f := x.attempt(ctx, q, t)
+		if f == nil || f.remedy != anotherTry || x.committed || n >= x.model.retry.attempts {
+			return f
+		}
+		pause, ok := x.pause(n, f)
+		if !ok {
+			return f
+		}
+		if ended := sleep(ctx, pause); ended != nil {
+			return ended
+		}
+		x.missed(f)
+		x.retries++
+	}
+}
+
+// pause is how long to wait before the n-th retry; not ok means that there is to
+// be none.
+func (x *exchange) pause(n int, f *failure) (d time.Duration, ok bool) {
+	r, g := &x.model.retry, x.g
+	if s, err := strconv.Atoi(f.retryAfter); err == nil {
+		d = time.Duration(min(s, 1<<20)) * time.Second
+	}
+	if d > longestHint || !r.grant(g.elapsed(g.now())) {
+		return 0, false
+	}
+	return max(d, health.Backoff(r.backoff, n, g.rand())), true
+}
+
+// request notes a request in the retry budget.
+func (r *retryRules) request(now time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.budget.Request(now)
+}
+
+// grant asks the retry budget for a retry.
+func (r *retryRules) grant(now time.Duration) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.budget.Retry(now)
+}
+
+// sleep waits for d, or says why the request ended meanwhile.
+func sleep(ctx context.Context, d time.Duration) *failure {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return interruption(ctx)
+	}
+}
+
+// missed counts an attempt that another one follows.
+func (x *exchange) missed(f *failure) {
+	if x.try.endpoint != nil && f.outcome.upstreamFault() {
+		x.g.metrics.upstream.WithLabelValues(x.try.target.provider.name, x.try.endpoint.base, string(f.outcome)).Inc()
+	}
+}
+
+// attempt tries one target once: it picks an endpoint, sends, and passes the
+// answer on.
+func (x *exchange) attempt(ctx context.Context, q *request, t *target) *failure {
+	x.start(q, t)
+	p := t.provider
+	salt := ""
+	if p.cacheSalt {
+		salt = x.who.tenant.salt
+	}
+	body, hideUsage, err := q.address(t.model, salt, p.streamUsage)
+	if err != nil {
+		return invalid(err.Error())
+	}
+	path, body, f := p.kind.encode(x.dialect, x.r.URL.Path, body)
+	if f != nil {
+		return f
+	}
+	if f := x.admit(); f != nil {
+		return f
+	}
+	defer func() { x.try.endpoint.release() }() // the one that was tried last
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	timers := newTimers(cancel, x.model.timeouts, q.stream)
+	defer timers.stop()
+	response, f := x.send(ctx, path, body)
+	if f != nil {
+		return f
+	}
+	response = p.kind.decode(x.dialect, response)
+	defer func() { _ = response.Body.Close() }() // nothing is left to read that anybody waits for
+	if response.StatusCode != http.StatusOK {
+		return upstreamFailure(t, response)
+	}
+	return x.pass(ctx, response, &relay{x: x, hideUsage: hideUsage, choices: q.choices, timers: timers})
+}
+
+// start begins an attempt with a clean slate: what an earlier one used before it
+// failed is nobody's debt.
+func (x *exchange) start(q *request, t *target) {
+	x.try = &attempt{target: t}
+	x.spent = meter{}
+	x.spent.estimate.Input = q.input
+	x.first, x.last, x.closed, x.finishReason = time.Time{}, time.Time{}, time.Time{}, ""
+	x.w.Header().Set("X-Llmctl-Deployment", t.name)
+}
+
+// admit picks the endpoint for the attempt.
+func (x *exchange) admit() *failure {
+	g := x.g
+	x.try.endpoint, x.try.pass = x.try.target.provider.pool.acquire(g.elapsed(g.now()), nil)
+	return nil
+}
+
+// pass hands the answer on, in the form in which it comes.
+func (x *exchange) pass(ctx context.Context, response *http.Response, r *relay) *failure {
+	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	switch kind {
+	case "text/event-stream":
+		return r.stream(ctx, response)
+	case "application/json":
+		return x.whole(ctx, response)
+	}
+	return badAnswer("the upstream answered something that is not JSON", fmt.Errorf("content type %q", kind))
+}

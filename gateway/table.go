@@ -1,0 +1,122 @@
+package gateway
+
+import (
+	"sync"
+	"time"
+
+	"github.com/llmctl/llmctl/gateway/config"
+	"github.com/llmctl/llmctl/gateway/health"
+)
+
+// table is everything that one configuration says, ready for requests. It never
+// changes once it is in use; a request keeps the one it began with.
+type table struct {
+	origin     time.Time // of the gateway, for models' created
+	maxBody    int64
+	adminToken *config.Digest // nil when the admin listener is open
+
+	principals map[config.Digest]*principal
+	models     map[string]*model // by alias
+	aliases    []string          // in the order of the configuration
+	providers  []*provider
+}
+
+// model is an alias with what stands behind it.
+type model struct {
+	alias     string
+	limit     config.MaxTokens
+	timeouts  config.Timeouts
+	retry     retryRules
+	rename    bool // answers carry the alias in the place of the deployment's name
+	targets   []*target
+	weights   []int // of targets, for route.Weighted
+	fallbacks []*target
+}
+
+// target is a deployment: a model of a provider.
+type target struct {
+	provider *provider
+	model    string
+	name     string // provider/model
+	canary   bool
+	fallback bool
+}
+
+// retryRules say how often a request is tried, and how often all of them are.
+type retryRules struct {
+	attempts int
+	backoff  time.Duration
+
+	mu     sync.Mutex
+	budget *health.Budget
+}
+
+// newTable builds a table from a checked configuration. What lives on is taken
+// from old into next, and what is new is added there.
+func newTable(c *config.Config, env config.Environment, old state, next *state) (*table, error) {
+	t := &table{maxBody: int64(c.MaxBody), models: map[string]*model{}}
+	if t.maxBody == 0 {
+		t.maxBody = config.DefaultMaxBody
+	}
+	if c.Admin.TokenEnv != "" {
+		d := config.DigestOf(env[c.Admin.TokenEnv])
+		t.adminToken = &d
+	}
+	var err error
+	if t.principals, err = newPrincipals(c, env, old, next); err != nil {
+		return nil, err
+	}
+	byName := map[string]*provider{}
+	for _, p := range c.Providers {
+		next.pools[p.Name] = old.pool(p.Name)
+		provider := newProvider(p, env, next.pools[p.Name])
+		byName[p.Name] = provider
+		t.providers = append(t.providers, provider)
+	}
+	for i := range c.Models {
+		m := newModel(&c.Models[i], byName)
+		t.models[m.alias] = m
+		t.aliases = append(t.aliases, m.alias)
+	}
+	return t, nil
+}
+
+func newModel(c *config.Model, providers map[string]*provider) *model {
+	m := &model{
+		alias: c.Alias, limit: c.MaxTokens, timeouts: c.Timeouts.WithDefaults(), rename: c.ResponseModel == "alias",
+		retry: retryRules{attempts: config.DefaultAttempts, backoff: config.DefaultBackoff},
+	}
+	if c.Retry.Attempts > 0 {
+		m.retry.attempts = int(c.Retry.Attempts)
+	}
+	if c.Retry.Backoff > 0 {
+		m.retry.backoff = time.Duration(c.Retry.Backoff)
+	}
+	budget := config.DefaultRetryBudget
+	if c.Retry.Budget != nil {
+		budget = *c.Retry.Budget
+	}
+	m.retry.budget = health.NewBudget(budget)
+	for _, t := range c.Targets {
+		m.targets = append(m.targets, newTarget(t, providers))
+		m.weights = append(m.weights, t.Share())
+	}
+	for _, t := range c.Fallback {
+		f := newTarget(t, providers)
+		f.fallback = true
+		m.fallbacks = append(m.fallbacks, f)
+	}
+	return m
+}
+
+func newTarget(c config.Target, providers map[string]*provider) *target {
+	return &target{provider: providers[c.Provider], model: c.Model, name: c.Provider + "/" + c.Model, canary: c.Canary}
+}
+
+// pool is the provider's, or a new one.
+func (s state) pool(provider string) *pool {
+	if p := s.pools[provider]; p != nil {
+		return p
+	}
+	return &pool{}
+}
