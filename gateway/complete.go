@@ -85,14 +85,13 @@ func (x *exchange) resolve(alias string) *failure {
 
 // reserve takes what the request may use from its tenant's and key's limits.
 func (x *exchange) reserve(q *request) *failure {
-	at := x.g.elapsed(x.g.now())
-	reservation, err := x.g.state.limiter.Reserve(at, q.ask(), x.who.scopes...)
-	setLimitHeaders(x.w.Header(), x.g.state.limiter.Levels(at, x.who.scopes...))
+	reservation, levels, err := x.g.limits.Reserve(x.r.Context(), x.who.account, q.ask())
+	setLimitHeaders(x.w.Header(), levels)
 	if err != nil {
-		return limited(err)
+		return x.limited(err)
 	}
 	x.reservation = reservation
-	x.g.metrics.reserved(x.who.tenant.name, reservation.Reserved.Tokens)
+	x.g.metrics.reserved(x.who.tenant.name, reservation.Reserved().Tokens)
 	return nil
 }
 
@@ -123,7 +122,7 @@ func (x *exchange) whole(ctx context.Context, response *http.Response) *failure 
 	if x.model.rename {
 		body = renamed(body, "model", x.model.alias)
 	}
-	x.settle(x.g.now())
+	x.settle()
 	x.succeed("application/json", body)
 	return nil
 }

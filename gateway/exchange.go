@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/llmctl/llmctl/gateway/limit"
+	"github.com/llmctl/llmctl/gateway/store"
 	"github.com/llmctl/llmctl/internal/openai"
 )
 
@@ -26,7 +27,7 @@ type exchange struct {
 	retries int        // attempts before it, endpoints that could not be reached among them
 
 	deadline    deadline
-	reservation *limit.Reservation
+	reservation store.Reservation
 	spent       meter
 	copy        *transcript // of what the client is sent, when somebody asked for one
 
@@ -103,23 +104,22 @@ func (x *exchange) fail(f *failure) {
 // unwinds the handler.
 func (x *exchange) finish() {
 	end := x.g.now()
-	x.settle(end)
+	x.settle()
 	x.observe(end)
 }
 
 // settle closes the reservation. It runs before the client can see that its
 // answer is complete, so that its next request finds the slot free.
-func (x *exchange) settle(now time.Time) {
+func (x *exchange) settle() {
 	if x.reservation == nil {
 		return
 	}
 	var moved limit.Settlement
 	var first bool
-	at := x.g.elapsed(now)
 	if x.chargeable() {
-		moved, first = x.reservation.Settle(at, limit.Use{Tokens: x.spent.tokens()})
+		moved, first = x.reservation.Settle(limit.Use{Tokens: x.spent.tokens()})
 	} else {
-		moved, first = x.reservation.Abandon(at)
+		moved, first = x.reservation.Abandon()
 	}
 	if first {
 		x.g.metrics.settled(x.who.tenant.name, moved)

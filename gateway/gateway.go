@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/llmctl/llmctl/gateway/config"
-	"github.com/llmctl/llmctl/gateway/limit"
+	"github.com/llmctl/llmctl/gateway/store"
 )
 
 // Options are the gateway's dependencies. Each has a default.
@@ -38,6 +38,8 @@ type Gateway struct {
 	table     atomic.Pointer[table]
 	reloading sync.Mutex // one Reload at a time
 	state     state
+	limits    store.Limits
+	kept      config.Store // where state is, which Reload cannot change
 	metrics   *metrics
 
 	draining atomic.Bool
@@ -50,9 +52,7 @@ type Gateway struct {
 // state is what a new configuration must not forget. Its maps are written by
 // Reload alone.
 type state struct {
-	limiter *limit.Limiter
-	scopes  map[scopeKey]*limit.Scope
-	pools   map[string]*pool // by provider
+	pools map[string]*pool // by provider
 }
 
 // New returns a gateway for a configuration. It reads the environment variables
@@ -60,7 +60,6 @@ type state struct {
 func New(c *config.Config, o Options) (*Gateway, error) {
 	g := &Gateway{
 		log: o.Logger, now: o.Now, rand: o.Rand, client: o.Client, lookup: o.LookupEnv,
-		state: state{limiter: &limit.Limiter{}},
 	}
 	if g.log == nil {
 		g.log = slog.New(slog.DiscardHandler)
@@ -99,12 +98,16 @@ func (g *Gateway) Reload(c *config.Config) error {
 	if err != nil {
 		return err
 	}
-	next := state{limiter: g.state.limiter, scopes: map[scopeKey]*limit.Scope{}, pools: map[string]*pool{}}
+	next := state{pools: map[string]*pool{}}
 	t, err := newTable(c, env, g.state, &next)
 	if err != nil {
 		return err
 	}
 	t.origin = g.start
+	if err := g.openStore(c.Store, env); err != nil {
+		return err
+	}
+	g.limits.Configure(scopesOf(c))
 	next.apply(c)
 	g.state = next
 	g.metrics.prepare(t)
@@ -131,6 +134,7 @@ func (g *Gateway) Close() {
 		g.Drain()
 		g.kill(cutShutdown)
 		g.open.Lock() // from here on, TryRLock refuses
+		g.limits.Close()
 		g.client.CloseIdleConnections()
 	})
 }

@@ -63,7 +63,7 @@ func newTable(c *config.Config, env config.Environment, old state, next *state) 
 		t.adminToken = &d
 	}
 	var err error
-	if t.principals, err = newPrincipals(c, env, old, next); err != nil {
+	if t.principals, err = newPrincipals(c, env); err != nil {
 		return nil, err
 	}
 	byName := map[string]*provider{}

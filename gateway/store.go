@@ -1,0 +1,66 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/llmctl/llmctl/gateway/config"
+	"github.com/llmctl/llmctl/gateway/limit"
+	"github.com/llmctl/llmctl/gateway/store"
+)
+
+// openStore opens the places where state is kept, once: what has been counted
+// cannot move while requests run.
+func (g *Gateway) openStore(c config.Store, env config.Environment) error {
+	if g.limits != nil {
+		if c.Limits != g.kept.Limits || c.WhenDown != g.kept.WhenDown {
+			return errors.New("store: where limits are kept cannot change while the gateway runs, restart it")
+		}
+		return nil
+	}
+	g.kept = c
+	if !shared(c) {
+		g.limits = store.NewMemory(g.now)
+		return nil
+	}
+	limits, err := store.NewRedis(c.Limits, env[c.LimitsKeyEnv], store.RedisOptions{
+		WhenDown: store.WhenDown(c.WhenDown), Now: g.now, Logger: g.log, Recovered: g.seedBudgets,
+	})
+	if err != nil {
+		return fmt.Errorf("store.limits: %w", err)
+	}
+	g.limits = limits
+	return nil
+}
+
+// shared tells whether several gateways count together.
+func shared(c config.Store) bool { return strings.Contains(c.Limits, "://") }
+
+// accountOf is the account of the i-th key of a tenant.
+func accountOf(t *config.Tenant, i int) store.Account {
+	return store.Account{Tenant: t.Name, Key: t.Keys[i].Called(i)}
+}
+
+// scopesOf are all scopes of a configuration.
+func scopesOf(c *config.Config) (scopes []store.Scope) {
+	for i := range c.Tenants {
+		t := &c.Tenants[i]
+		scopes = append(scopes, store.Scope{Account: store.Account{Tenant: t.Name}, Bounds: boundsOf(t.Limits)})
+		for j, k := range t.Keys {
+			scopes = append(scopes, store.Scope{Account: accountOf(t, j), Bounds: boundsOf(k.Limits)})
+		}
+	}
+	return scopes
+}
+
+func boundsOf(l config.Limits) limit.Bounds {
+	return limit.Bounds{
+		Limits:  limit.Limits{RPM: int64(l.RPM), InputTPM: int64(l.InputTPM), OutputTPM: int64(l.OutputTPM), Concurrent: int64(l.Concurrent)},
+		Budgets: limit.Budgets{Day: limit.Dollars(float64(l.USDPerDay)), Month: limit.Dollars(float64(l.USDPerMonth))},
+	}
+}
+
+// seedBudgets is completed below.
+func (g *Gateway) seedBudgets(context.Context) {}
