@@ -10,12 +10,13 @@ import (
 	"github.com/llmctl/llmctl/internal/openai"
 )
 
-// AdminHandler serves /metrics, /livez and /readyz. Metrics name tenants, so
+// AdminHandler serves /metrics, /admin/reload, /livez and /readyz. Metrics name tenants, so
 // they need the token where the configuration has one; health does not, since
 // probes cannot send any.
 func (g *Gateway) AdminHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", g.guarded(promhttp.HandlerFor(g.metrics.registry, promhttp.HandlerOpts{})))
+	mux.Handle("POST /admin/reload", g.known(g.reload))
 	mux.HandleFunc("GET /livez", live)
 	mux.HandleFunc("GET /readyz", g.ready)
 	return bounded(mux)

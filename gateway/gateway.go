@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/llmctl/llmctl/gateway/config"
+	"github.com/llmctl/llmctl/gateway/reload"
 	"github.com/llmctl/llmctl/gateway/store"
 )
 
@@ -39,9 +40,10 @@ type Gateway struct {
 	reloading sync.Mutex // one Reload at a time
 	state     state
 	limits    store.Limits
-	kept      config.Store // where state is, which Reload cannot change
 	metrics   *metrics
 
+	file     atomic.Pointer[reload.File] // that the configuration is from; nil without one
+	leaving  atomic.Bool
 	draining atomic.Bool
 	open     sync.RWMutex    // read-locked by each request, so that Close can wait for all
 	alive    context.Context // ended by Close
@@ -121,22 +123,6 @@ func (s *state) apply(c *config.Config) {
 	for _, p := range c.Providers {
 		s.pools[p.Name].set(p.URLs())
 	}
-}
-
-// Drain makes the gateway refuse new requests and report that it is not ready;
-// those that run go on. Call it on the first signal, then shut the server down.
-func (g *Gateway) Drain() { g.draining.Store(true) }
-
-// Close drains, ends every request that still runs with an error to its client,
-// and waits for all of them.
-func (g *Gateway) Close() {
-	g.closing.Do(func() {
-		g.Drain()
-		g.kill(cutShutdown)
-		g.open.Lock() // from here on, TryRLock refuses
-		g.limits.Close()
-		g.client.CloseIdleConnections()
-	})
 }
 
 // elapsed is the limiter's clock at t. It comes from the monotonic clock, so a

@@ -100,7 +100,7 @@ func live(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (g *Gateway) ready(w http.ResponseWriter, r *http.Request) {
-	if g.draining.Load() {
+	if g.leaving.Load() || g.draining.Load() {
 		http.Error(w, "draining", http.StatusServiceUnavailable)
 		return
 	}

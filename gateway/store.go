@@ -2,9 +2,7 @@ package gateway
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/llmctl/llmctl/gateway/limit"
@@ -12,16 +10,12 @@ import (
 )
 
 // openStore opens the places where state is kept, once: what has been counted
-// cannot move while requests run.
+// cannot move while requests run, so that another place needs a restart.
 func (g *Gateway) openStore(c config.Store, env config.Environment) error {
 	if g.limits != nil {
-		if c.Limits != g.kept.Limits || c.WhenDown != g.kept.WhenDown {
-			return errors.New("store: where limits are kept cannot change while the gateway runs, restart it")
-		}
 		return nil
 	}
-	g.kept = c
-	if !shared(c) {
+	if c.Limits == "" || c.Limits == config.StoreMemory {
 		g.limits = store.NewMemory(g.now)
 		return nil
 	}
@@ -34,9 +28,6 @@ func (g *Gateway) openStore(c config.Store, env config.Environment) error {
 	g.limits = limits
 	return nil
 }
-
-// shared tells whether several gateways count together.
-func shared(c config.Store) bool { return strings.Contains(c.Limits, "://") }
 
 // accountOf is the account of the i-th key of a tenant.
 func accountOf(t *config.Tenant, i int) store.Account {

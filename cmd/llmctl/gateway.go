@@ -1,88 +1,91 @@
 package main
 
 import (
-	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/llmctl/llmctl/gateway"
-	"github.com/llmctl/llmctl/gateway/config"
+	"github.com/llmctl/llmctl/gateway/reload"
 	"github.com/llmctl/llmctl/internal/iostreams"
-	"github.com/llmctl/llmctl/internal/userfile"
 )
 
+// gatewayFlags is everything that the command line of gateway says.
+type gatewayFlags struct {
+	path                     string
+	check                    bool
+	grace, drainDelay, watch time.Duration
+}
+
 func newGateway(s *iostreams.IO) *cobra.Command {
-	var (
-		path  string
-		check bool
-		grace time.Duration
-	)
+	f := &gatewayFlags{}
 	cmd := &cobra.Command{
 		Use:   "gateway",
 		Short: "Run the gateway: keys, tenants, limits and routing",
 		Long: `Run the gateway. Its log, one JSON line per request, goes to standard error.
-docs/gateway.md explains the configuration.`,
+docs/gateway.md explains the configuration.
+
+The configuration is read again when its content changes (--watch), on SIGHUP and
+on POST /admin/reload. Streams go on with what they began with; a file that is
+refused changes nothing.
+
+On Ctrl-C or SIGTERM the gateway says on /readyz that it is not ready and serves on
+for --drain-delay, so that load balancers can send their clients elsewhere. Then it
+takes no more, and lets what runs end within --grace. A second signal cuts it off.`,
 		Example: `  llmctl gateway --config gateway.yaml
-  llmctl gateway --config gateway.yaml --check`,
-		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			if grace < 0 {
-				return usagef("--grace %s is negative", grace)
-			}
-			if path == "" {
-				return usagef("--config is missing, expected a file such as examples/gateway.yaml")
-			}
-			data, err := userfile.Read(path, userfile.YAMLLimit)
-			if err != nil {
-				return usagef("reading the configuration: %w", err)
-			}
-			c, err := config.Parse(data)
-			if err != nil {
-				return usagef("%s: %w", path, err)
-			}
-			log := slog.New(slog.NewJSONHandler(s.Err, nil))
-			g, err := gateway.New(c, gateway.Options{
-				Logger: log,
-				LookupEnv: func(name string) (string, bool) {
-					value := s.Env(name)
-					return value, value != ""
-				},
-			})
-			if err != nil {
-				return usagef("%s: %w", path, err)
-			}
-			defer g.Close()
-			if check {
-				_, err := fmt.Fprintf(s.Out, "%s is fine: %d tenants, %d models, %d providers\n",
-					path, len(c.Tenants), len(c.Models), len(c.Providers))
-				return err
-			}
-			return runGateway(s, c, g, log, grace)
-		},
+  llmctl gateway --config gateway.yaml --check
+  llmctl gateway key`,
+		Args: unknownCommand,
+		RunE: func(*cobra.Command, []string) error { return f.run(s) },
 	}
-	cmd.Flags().StringVar(&path, "config", "", "configuration file (YAML)")
-	cmd.Flags().BoolVar(&check, "check", false, "check the configuration and end")
-	cmd.Flags().DurationVar(&grace, "grace", 30*time.Second, "time that running requests have to end after Ctrl-C")
+	flags := cmd.Flags()
+	flags.StringVar(&f.path, "config", "", "configuration file (YAML or JSON)")
+	flags.BoolVar(&f.check, "check", false, "check the configuration, say what it means, and end")
+	flags.DurationVar(&f.watch, "watch", 2*time.Second, "how often the configuration is looked at for changes; 0: never")
+	flags.DurationVar(&f.drainDelay, "drain-delay", 0, "time that requests are still taken after Ctrl-C, while /readyz says no")
+	flags.DurationVar(&f.grace, "grace", 30*time.Second, "time that running requests then have to end")
+	cmd.AddCommand(newGatewayKey(s), newGatewayHash(s))
 	return cmd
 }
 
-func runGateway(s *iostreams.IO, c *config.Config, g *gateway.Gateway, log *slog.Logger, grace time.Duration) error {
-	api, err := listen(c.Listen, g.Handler())
+func (f *gatewayFlags) run(s *iostreams.IO) error {
+	for _, d := range []struct {
+		flag  string
+		value time.Duration
+	}{{"--grace", f.grace}, {"--drain-delay", f.drainDelay}, {"--watch", f.watch}} {
+		if d.value < 0 {
+			return usagef("%s %s is negative", d.flag, d.value)
+		}
+	}
+	if f.path == "" {
+		return usagef("--config is missing, expected a file such as examples/gateway.yaml")
+	}
+	log := slog.New(slog.NewJSONHandler(s.Err, nil))
+	file, c, err := reload.Open(f.path, reload.Options{Logger: log})
+	if err != nil {
+		return usage(err)
+	}
+	lookup := func(name string) (string, bool) {
+		value := s.Env(name)
+		return value, value != ""
+	}
+	if f.check {
+		return f.runCheck(s, c, lookup)
+	}
+	g, err := gateway.New(c, gateway.Options{Logger: log, LookupEnv: lookup})
+	if err != nil {
+		return usagef("%s: %w", f.path, err)
+	}
+	defer g.Close()
+	g.Follow(file)
+	servers, err := openGateway(c, g, log)
 	if err != nil {
 		return err
 	}
-	listeners := []*listener{api}
-	log.Info("listening", "url", api.url()+"/v1")
-	if c.Admin.Listen != "" {
-		admin, err := listen(c.Admin.Listen, g.AdminHandler())
-		if err != nil {
-			_ = api.Close()
-			return err
-		}
-		listeners = append(listeners, admin)
-		log.Info("listening", "url", admin.url()+"/metrics")
+	for _, text := range c.Warnings() {
+		log.Warn(text)
 	}
-	return serveUntil(nil, s, grace, g.Drain, listeners...)
+	servers.announce()
+	return servers.serve(s, f, g, file)
 }

@@ -46,11 +46,23 @@ func openAddress(addr string) (net.Listener, error) {
 
 // url is the address in the form that a client on this machine can use.
 func (l *listener) url() string {
+	scheme := "http://"
+	if l.server.TLSConfig != nil {
+		scheme = "https://"
+	}
 	host, port, err := net.SplitHostPort(l.Addr().String())
 	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
-		return "http://localhost:" + port
+		return scheme + "localhost:" + port
 	}
-	return "http://" + l.Addr().String()
+	return scheme + l.Addr().String()
+}
+
+// serve answers until the server is closed.
+func (l *listener) serve() error {
+	if l.server.TLSConfig != nil {
+		return l.server.ServeTLS(l.Listener, "", "")
+	}
+	return l.server.Serve(l.Listener)
 }
 
 // serveUntil answers requests until stop is closed or a listener breaks, then
@@ -60,7 +72,7 @@ func serveUntil(stop <-chan struct{}, s *iostreams.IO, grace time.Duration, drai
 	broken := make(chan error, len(listeners))
 	for _, l := range listeners {
 		wg.Go(func() {
-			if err := l.server.Serve(l.Listener); !errors.Is(err, http.ErrServerClosed) {
+			if err := l.serve(); !errors.Is(err, http.ErrServerClosed) {
 				broken <- fmt.Errorf("serving on %s: %w", l.Addr(), err)
 			}
 		})

@@ -1,7 +1,8 @@
 package config
 
 // Config is the gateway's configuration file. Parse reads it; keys that are not
-// listed here are refused.
+// listed here are refused. A tag such as in:"(0,1]" says what a number may be; a
+// number without one is above zero.
 type Config struct {
 	Listen      string      `yaml:"listen"`          // host:port of the API
 	TLS         TLS         `yaml:"tls,omitempty"`   // of the API; without a certificate it speaks plain HTTP
@@ -51,8 +52,8 @@ type Store struct {
 
 // Traces says where OpenTelemetry spans go. OTEL_* variables fill what is absent.
 type Traces struct {
-	Endpoint string   `yaml:"endpoint,omitempty"` // of an OTLP collector over HTTP, such as http://127.0.0.1:4318
-	Sample   *float64 `yaml:"sample,omitempty"`   // share of requests without a sampled parent, 0..1; 1 when absent
+	Endpoint string   `yaml:"endpoint,omitempty"`          // of an OTLP collector over HTTP, such as http://127.0.0.1:4318
+	Sample   *float64 `yaml:"sample,omitempty" in:"[0,1]"` // share of requests without a sampled parent, 0..1; 1 when absent
 }
 
 // Idempotency keeps answers of requests with an Idempotency-Key.
@@ -63,7 +64,7 @@ type Idempotency struct {
 // Class is a latency class of requests.
 type Class struct {
 	Name     string `yaml:"name"`
-	Priority int    `yaml:"priority"` // smaller goes first, always
+	Priority int    `yaml:"priority" in:"[-1000000,1000000]"` // smaller goes first, always
 	// MaxQueue and QueueTimeout bound the class's part of each provider's queue,
 	// beside the provider's own bounds.
 	MaxQueue     Count    `yaml:"max_queue,omitempty"`
@@ -74,7 +75,7 @@ type Class struct {
 // all others.
 type Flag struct {
 	Name    string   `yaml:"name"`
-	Percent float64  `yaml:"percent,omitempty"` // 0..100, sticky as the model's Sticky says
+	Percent float64  `yaml:"percent,omitempty" in:"[0,100]"` // 0..100, sticky as the model's Sticky says
 	Tenants []string `yaml:"tenants,omitempty"`
 }
 
@@ -93,10 +94,10 @@ type Tenant struct {
 	Name     string   `yaml:"name"`
 	Keys     []Key    `yaml:"keys"`
 	Limits   Limits   `yaml:"limits,omitempty"`
-	Models   []string `yaml:"models,omitempty"`   // aliases; absent means all, and an empty list is refused
-	Classes  []string `yaml:"classes,omitempty"`  // classes that its requests may ask for; absent means all
-	Priority string   `yaml:"priority,omitempty"` // class of requests that ask for none; absent: the first one it may use
-	Weight   int      `yaml:"weight,omitempty"`   // share among tenants that wait; 1 when absent
+	Models   []string `yaml:"models,omitempty"`                  // aliases; absent means all, and an empty list is refused
+	Classes  []string `yaml:"classes,omitempty"`                 // classes that its requests may ask for; absent means all
+	Priority string   `yaml:"priority,omitempty"`                // class of requests that ask for none; absent: the first one it may use
+	Weight   int      `yaml:"weight,omitempty" in:"[1,1000000]"` // share among tenants that wait; 1 when absent
 }
 
 // Key is one bearer key, as a hash or as the name of an environment variable
@@ -156,16 +157,16 @@ type Provider struct {
 
 // Router says how an endpoint of a provider is picked.
 type Router struct {
-	Policy  string   `yaml:"policy,omitempty"`   // prefix_affinity | least_loaded | round_robin; absent: prefix_affinity with metrics, else least_loaded
-	LoadCap *float64 `yaml:"load_cap,omitempty"` // of prefix_affinity; route.DefaultLoadCap when absent
+	Policy  string   `yaml:"policy,omitempty"`                 // prefix_affinity | least_loaded | round_robin; absent: prefix_affinity with metrics, else least_loaded
+	LoadCap *float64 `yaml:"load_cap,omitempty" in:"[1,1000]"` // of prefix_affinity; route.DefaultLoadCap when absent
 }
 
 // Shed says from when on an endpoint takes no more, by its own metrics. When no
 // endpoint takes any, requests wait in the queue, spill to a fallback, or are
 // refused.
 type Shed struct {
-	Queue   Count   `yaml:"queue,omitempty"`    // requests that wait in the engine
-	KVUsage float64 `yaml:"kv_usage,omitempty"` // share of its KV cache in use, 0..1
+	Queue   Count   `yaml:"queue,omitempty"`               // requests that wait in the engine
+	KVUsage float64 `yaml:"kv_usage,omitempty" in:"(0,1]"` // share of its KV cache in use, 0..1
 }
 
 // Breaker says when an endpoint is left alone; see health.Rules. Absent values
@@ -173,9 +174,9 @@ type Shed struct {
 type Breaker struct {
 	Window      Duration `yaml:"window,omitempty"`
 	MinRequests Count    `yaml:"min_requests,omitempty"`
-	FailureRate float64  `yaml:"failure_rate,omitempty"` // 0..1
+	FailureRate float64  `yaml:"failure_rate,omitempty" in:"(0,1]"` // 0..1
 	Open        Duration `yaml:"open,omitempty"`
-	Probes      Count    `yaml:"probes,omitempty"`
+	Probes      Count    `yaml:"probes,omitempty" in:"[1,1000]"`
 }
 
 // Model is a name that clients use and the deployments behind it.
@@ -203,9 +204,9 @@ type MaxTokens struct {
 // of the traffic.
 type Target struct {
 	Provider string `yaml:"provider"`
-	Model    string `yaml:"model"`            // the name that the provider knows
-	Weight   *int   `yaml:"weight,omitempty"` // 1 when absent; 0 switches the target off. Fallbacks have none
-	Canary   bool   `yaml:"canary,omitempty"` // its metrics carry arm="canary"
+	Model    string `yaml:"model"`                             // the name that the provider knows
+	Weight   *int   `yaml:"weight,omitempty" in:"[0,1000000]"` // 1 when absent; 0 switches the target off. Fallbacks have none
+	Canary   bool   `yaml:"canary,omitempty"`                  // its metrics carry arm="canary"
 	// Capabilities are what the deployment can do, of: tools, vision, json_schema,
 	// embeddings, responses, and any other word that requests ask for by header.
 	// Absent means that nothing is known against it.
@@ -221,15 +222,15 @@ type Target struct {
 
 // Price is $ per million tokens. An absent price is unknown, and costs nothing.
 type Price struct {
-	Input       *float64 `yaml:"input,omitempty"`
-	CachedInput *float64 `yaml:"cached_input,omitempty"` // Input when absent
-	Output      *float64 `yaml:"output,omitempty"`       // reasoning is output
+	Input       *float64 `yaml:"input,omitempty" in:"[0,1000000]"`
+	CachedInput *float64 `yaml:"cached_input,omitempty" in:"[0,1000000]"` // Input when absent
+	Output      *float64 `yaml:"output,omitempty" in:"[0,1000000]"`       // reasoning is output
 }
 
 // CostCeiling keeps dear deployments for requests that need them.
 type CostCeiling struct {
-	USDPerRequest    USD     `yaml:"usd_per_request"`   // by estimated input and the most output that the request may have
-	UnlessComplexity float64 `yaml:"unless_complexity"` // score from which on the ceiling does not hold, 0..1
+	USDPerRequest    USD     `yaml:"usd_per_request"`              // by estimated input and the most output that the request may have
+	UnlessComplexity float64 `yaml:"unless_complexity" in:"(0,1]"` // score from which on the ceiling does not hold, 0..1
 }
 
 // Timeouts bound one request. Absent ones have the defaults below.
@@ -241,9 +242,9 @@ type Timeouts struct {
 
 // Retry says what follows a try that failed before its first visible token.
 type Retry struct {
-	Attempts Count    `yaml:"attempts,omitempty"` // tries in all; DefaultAttempts when absent
-	Backoff  Duration `yaml:"backoff,omitempty"`  // before the second; see health.Backoff
-	Budget   *float64 `yaml:"budget,omitempty"`   // retries per request over ten seconds; see health.Budget
+	Attempts Count    `yaml:"attempts,omitempty" in:"[1,100]"` // tries in all; DefaultAttempts when absent
+	Backoff  Duration `yaml:"backoff,omitempty"`               // before the second; see health.Backoff
+	Budget   *float64 `yaml:"budget,omitempty" in:"[0,1]"`     // retries per request over ten seconds; see health.Budget
 }
 
 // Cache says which answers may be given again.
@@ -256,7 +257,7 @@ type Cache struct {
 // Semantic is a cache by meaning.
 type Semantic struct {
 	Enabled   bool    `yaml:"enabled"`
-	Provider  string  `yaml:"provider,omitempty"`  // with /v1/embeddings
-	Model     string  `yaml:"model,omitempty"`     // its embedding model
-	Threshold float64 `yaml:"threshold,omitempty"` // least cosine similarity, 0..1; DefaultSimilarity when absent
+	Provider  string  `yaml:"provider,omitempty"`             // with /v1/embeddings
+	Model     string  `yaml:"model,omitempty"`                // its embedding model
+	Threshold float64 `yaml:"threshold,omitempty" in:"(0,1]"` // least cosine similarity, 0..1; DefaultSimilarity when absent
 }

@@ -50,3 +50,9 @@ func (p Provider) URLs() []string {
 
 // On reads a switch that is on unless set to false.
 func On(b *bool) bool { return b == nil || *b }
+
+// DefaultClasses are the latency classes of a configuration that has none: people
+// who wait go before work that does not.
+func DefaultClasses() []Class {
+	return []Class{{Name: "interactive", Priority: 0}, {Name: "batch", Priority: 1}}
+}

@@ -9,7 +9,8 @@ import (
 type Environment map[string]string
 
 // ReadEnvironment looks every variable up, and names all that are missing at
-// once: whoever deploys a gateway should not learn of them one by one.
+// once: whoever deploys a gateway should not learn of them one by one. It refuses a
+// key that two tenants share, which only shows here.
 func (c *Config) ReadEnvironment(lookup func(string) (string, bool)) (Environment, error) {
 	found := Environment{}
 	var missing []string
@@ -25,6 +26,9 @@ func (c *Config) ReadEnvironment(lookup func(string) (string, bool)) (Environmen
 	}
 	switch len(missing) {
 	case 0:
+		if err := c.checkKeysDiffer(found); err != nil {
+			return nil, err
+		}
 		return found, nil
 	case 1:
 		return nil, fmt.Errorf("environment variable %s is not set", missing[0])
@@ -42,6 +46,8 @@ func (c *Config) variables() (all []variable) {
 		}
 	}
 	add(c.Admin.TokenEnv, "admin.token_env")
+	add(c.Store.LimitsKeyEnv, "store.limits_key_env")
+	add(c.Store.UsageKeyEnv, "store.usage_key_env")
 	for _, t := range c.Tenants {
 		for i, k := range t.Keys {
 			add(k.KeyEnv, "key %d of tenant %q", i+1, t.Name)
@@ -51,4 +57,21 @@ func (c *Config) variables() (all []variable) {
 		add(p.KeyEnv, "provider %q", p.Name)
 	}
 	return all
+}
+
+func (c *Config) checkKeysDiffer(env Environment) error {
+	owners := map[Digest]string{}
+	for _, t := range c.Tenants {
+		for i, k := range t.Keys {
+			d, err := k.Digest(env)
+			if owner, ok := owners[d]; err == nil && ok {
+				err = fmt.Errorf("the same key belongs to tenant %q already", owner)
+			}
+			if err != nil {
+				return fmt.Errorf("tenant %q: key %d: %w", t.Name, i+1, err)
+			}
+			owners[d] = t.Name
+		}
+	}
+	return nil
 }

@@ -3,7 +3,6 @@ package config
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 )
 
 const hashPrefix = "sha256:"
@@ -29,12 +28,4 @@ func (k *Key) Digest(env Environment) (Digest, error) {
 		return parseHash(k.Hash)
 	}
 	return DigestOf(env[k.KeyEnv]), nil
-}
-
-// Called is the name of the i-th key of a tenant, counted from 0.
-func (k *Key) Called(i int) string {
-	if k.Name != "" {
-		return k.Name
-	}
-	return fmt.Sprintf("key-%d", i+1)
 }

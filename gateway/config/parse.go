@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -35,21 +36,26 @@ func Parse(data []byte) (*Config, error) {
 	return &c, nil
 }
 
-// document returns the root of the one document in data.
+// document returns the root of the one document in data, YAML or JSON.
 func document(data []byte) (*yaml.Node, error) {
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	decoder := yaml.NewDecoder(bytes.NewReader(fromJSON(data)))
 	var doc, more yaml.Node
 	switch err := decoder.Decode(&doc); {
 	case errors.Is(err, io.EOF):
-		return nil, errors.New("configuration is empty")
+		return nil, errEmpty
 	case err != nil:
 		return nil, firstLine(err)
 	}
 	if err := decoder.Decode(&more); !errors.Is(err, io.EOF) {
 		return nil, errors.New("configuration has more than one YAML document")
 	}
-	return doc.Content[0], nil
+	if root := doc.Content[0]; root.Kind != yaml.ScalarNode || root.Tag != "!!null" {
+		return root, nil
+	}
+	return nil, errEmpty
 }
+
+var errEmpty = errors.New("configuration is empty")
 
 // firstLine cuts the YAML library's list of errors down to one clear line.
 func firstLine(err error) error {
@@ -70,9 +76,6 @@ func checkShape(node *yaml.Node, t reflect.Type) error {
 	if node.Kind == yaml.AliasNode || node.Anchor != "" {
 		return fmt.Errorf("line %d: anchors and aliases are not supported", node.Line)
 	}
-	if node.Kind == yaml.ScalarNode && node.Tag == "!!null" {
-		return nil // a key without a value counts as left out
-	}
 	switch {
 	case t.Kind() == reflect.Struct:
 		return checkMapping(node, t)
@@ -92,14 +95,14 @@ func checkShape(node *yaml.Node, t reflect.Type) error {
 }
 
 func checkMapping(node *yaml.Node, t reflect.Type) error {
-	known := map[string]reflect.Type{}
+	known := map[string]reflect.StructField{}
 	for i := range t.NumField() {
 		field := t.Field(i)
 		name, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")
-		known[name] = field.Type
+		known[name] = field
 	}
 	if node.Kind != yaml.MappingNode {
-		return fmt.Errorf("line %d: expected keys (%s)", node.Line, names(known))
+		return fmt.Errorf("line %d: expected keys (%s)", node.Line, keyList(known))
 	}
 	seen := map[string]bool{}
 	for i := 0; i < len(node.Content); i += 2 {
@@ -112,27 +115,36 @@ func checkMapping(node *yaml.Node, t reflect.Type) error {
 			return fmt.Errorf("line %d: key %q appears twice", key.Line, key.Value)
 		}
 		seen[key.Value] = true
-		if err := checkShape(value, field); err != nil {
+		if err := checkValue(key, value, field); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func unknownKey(key *yaml.Node, known map[string]reflect.Type) error {
-	if near := profiles.DidYouMean(key.Value, sorted(known)); near != "" {
+// checkValue checks the value of one key. A key with nothing behind it is not
+// taken for one that is left out: whoever comments out all of a tenant's models
+// does not mean to allow every model.
+func checkValue(key, value *yaml.Node, field reflect.StructField) error {
+	switch {
+	case value.Kind == yaml.ScalarNode && value.Tag == "!!null":
+		return fmt.Errorf("line %d: %s has no value: give it one, or leave it out", key.Line, key.Value)
+	case value.Kind == yaml.SequenceNode && len(value.Content) == 0:
+		return fmt.Errorf("line %d: %s is an empty list: list some, or leave it out", key.Line, key.Value)
+	}
+	if err := checkShape(value, field.Type); err != nil {
+		return err
+	}
+	return checkScalar(key.Value, value, field)
+}
+
+func unknownKey(key *yaml.Node, known map[string]reflect.StructField) error {
+	if near := profiles.DidYouMean(key.Value, keysOf(known)); near != "" {
 		return fmt.Errorf("line %d: unknown key %q%s", key.Line, key.Value, near)
 	}
-	return fmt.Errorf("line %d: unknown key %q, known here: %s", key.Line, key.Value, names(known))
+	return fmt.Errorf("line %d: unknown key %q, known here: %s", key.Line, shortened(key.Value), keyList(known))
 }
 
-func names(known map[string]reflect.Type) string { return strings.Join(sorted(known), ", ") }
+func keyList(known map[string]reflect.StructField) string { return strings.Join(keysOf(known), ", ") }
 
-func sorted(known map[string]reflect.Type) []string {
-	var keys []string
-	for k := range known {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
+func keysOf(known map[string]reflect.StructField) []string { return slices.Sorted(maps.Keys(known)) }

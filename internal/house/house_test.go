@@ -107,6 +107,8 @@ var mayImport = map[string][]string{
 	"gateway/queue":      {},
 	"gateway/health":     {},
 	"gateway/config":     {},
+	"gateway/reload":     {"gateway/config"},
+	"gateway/certs":      {"gateway/config"},
 	"reports/tui":        {"reports"},
 	"reports/record":     nil, // leaves: see below
 	"reports/stats":      nil,

@@ -30,6 +30,11 @@ type IO struct {
 	// orderly end, the second for an immediate one. Until it is called, an
 	// interrupt ends the process, as is right for commands that hold nothing.
 	Interrupts func() <-chan os.Signal
+
+	// Hangups delivers the wish that settings are read again, SIGHUP. Until it is
+	// called, the signal ends the process, as it does when a terminal closes.
+	// Windows has none.
+	Hangups func() <-chan os.Signal
 }
 
 // System returns the streams, environment and signals of this process.
@@ -43,6 +48,7 @@ func System() *IO {
 		ErrTTY:     isTerminal(os.Stderr),
 		InTTY:      isTerminal(os.Stdin),
 		Interrupts: sync.OnceValue(interrupts),
+		Hangups:    sync.OnceValue(hangups),
 	}
 	s.Width = width(s)
 	s.Color = s.OutTTY && s.Env("NO_COLOR") == "" && s.Env("TERM") != "dumb"
@@ -67,6 +73,13 @@ func (p pipe) Write(b []byte) (int, error) {
 func interrupts() <-chan os.Signal {
 	c := make(chan os.Signal, 2)
 	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+	return c
+}
+
+// hangups subscribes to the signal. One that waits stands for all that come.
+func hangups() <-chan os.Signal {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGHUP)
 	return c
 }
 

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/llmctl/llmctl/gateway"
+	"github.com/llmctl/llmctl/gateway/certs"
+	"github.com/llmctl/llmctl/gateway/config"
+	"github.com/llmctl/llmctl/gateway/reload"
+	"github.com/llmctl/llmctl/internal/iostreams"
+)
+
+// gatewayServers are the gateway's listeners.
+type gatewayServers struct {
+	log        *slog.Logger
+	api, admin *listener // admin is nil without one
+}
+
+// openGateway listens on the addresses of a configuration.
+func openGateway(c *config.Config, g *gateway.Gateway, log *slog.Logger) (*gatewayServers, error) {
+	api, err := listenTLS(c.Listen, g.Handler(), c.TLS, log)
+	if err != nil {
+		return nil, err
+	}
+	servers := &gatewayServers{log: log, api: api}
+	if c.Admin.Listen == "" {
+		return servers, nil
+	}
+	if servers.admin, err = listenTLS(c.Admin.Listen, g.AdminHandler(), c.Admin.TLS, log); err != nil {
+		_ = api.Close()
+		return nil, err
+	}
+	return servers, nil
+}
+
+// streamsPerConnection is how many requests a client may have open on one HTTP/2
+// connection; Go's own bound of 250 is below what one busy client has.
+const streamsPerConnection = 10_000
+
+// listenTLS is listen with the certificate of files, or without one where there are
+// none. What net/http has to say goes to the log.
+func listenTLS(addr string, handler http.Handler, files config.TLS, log *slog.Logger) (*listener, error) {
+	var source *certs.Source
+	if files.Cert != "" {
+		var err error
+		if source, err = certs.Load(files, log); err != nil {
+			return nil, usage(err)
+		}
+	}
+	l, err := listen(addr, handler)
+	if err != nil {
+		return nil, err
+	}
+	l.server.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelWarn)
+	if source != nil {
+		l.server.TLSConfig = source.Config()
+		l.server.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: streamsPerConnection}
+	}
+	return l, nil
+}
+
+func (v *gatewayServers) announce() {
+	v.log.Info("listening", "url", v.api.url()+"/v1")
+	if v.admin != nil {
+		v.log.Info("listening", "url", v.admin.url()+"/metrics")
+	}
+}
+
+// serve answers requests until the first signal, and then brings them to an end.
+func (v *gatewayServers) serve(s *iostreams.IO, f *gatewayFlags, g *gateway.Gateway, file *reload.File) error {
+	var background sync.WaitGroup
+	following, unfollow := context.WithCancel(context.Background())
+	background.Go(func() { file.Run(following, f.watch, s.Hangups()) })
+
+	broken := make(chan error, 2)
+	v.each(func(l *listener) {
+		background.Go(func() {
+			if err := l.serve(); !errors.Is(err, http.ErrServerClosed) {
+				broken <- fmt.Errorf("serving on %s: %w", l.Addr(), err)
+			}
+		})
+	})
+	signals := s.Interrupts()
+	var failed error
+	select {
+	case <-signals:
+	case failed = <-broken:
+	}
+	unfollow()
+	v.drain(g, f, signals)
+	background.Wait()
+	return failed
+}
+
+func (v *gatewayServers) each(do func(*listener)) {
+	for _, l := range []*listener{v.api, v.admin} {
+		if l != nil {
+			do(l)
+		}
+	}
+}
+
+// drain ends the gateway as gateway.Leave tells. A further signal cuts it off.
+func (v *gatewayServers) drain(g *gateway.Gateway, f *gatewayFlags, signals <-chan os.Signal) {
+	ctx, cut := context.WithCancel(context.Background())
+	defer cut()
+	var second sync.WaitGroup
+	defer second.Wait()
+	ended := make(chan struct{})
+	defer close(ended)
+	second.Go(func() {
+		select {
+		case <-signals:
+			v.log.Warn("a second signal: what still runs is cut off")
+			cut()
+		case <-ended:
+		}
+	})
+
+	g.Leave()
+	v.log.Info("leaving: not ready any more", "drain_delay", f.drainDelay.String(), "grace", f.grace.String())
+	select {
+	case <-time.After(f.drainDelay):
+	case <-ctx.Done():
+	}
+	patience, expire := context.WithTimeout(ctx, f.grace)
+	defer expire()
+	v.end(patience, g)
+}
+
+// end closes the listeners, the API's first, so that health and metrics can be
+// read until the last request is over. The gateway itself ends what outlasts ctx,
+// for its clients are told then why.
+func (v *gatewayServers) end(ctx context.Context, g *gateway.Gateway) {
+	var requests sync.WaitGroup
+	requests.Go(func() { g.Shutdown(ctx) })
+	err := v.api.server.Shutdown(ctx)
+	requests.Wait()
+	if err != nil {
+		v.log.Warn("out of patience: requests were cut off")
+		_ = v.api.server.Close() // those whose clients do not read
+	}
+	if v.admin != nil {
+		scrapes, enough := context.WithTimeout(context.Background(), time.Second)
+		defer enough()
+		if v.admin.server.Shutdown(scrapes) != nil {
+			_ = v.admin.server.Close()
+		}
+	}
+}

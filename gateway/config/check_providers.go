@@ -1,0 +1,136 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+)
+
+// Kinds of providers.
+const (
+	KindOpenAI    = "openai"
+	KindAnthropic = "anthropic"
+)
+
+// Router policies.
+const (
+	PolicyPrefixAffinity = "prefix_affinity"
+	PolicyLeastLoaded    = "least_loaded"
+	PolicyRoundRobin     = "round_robin"
+)
+
+// MetricsNone is the value of a provider's metrics that reads none.
+const MetricsNone = "none"
+
+// Watched tells whether the provider's endpoints have metrics that are read.
+func (p Provider) Watched() bool { return p.Metrics != "" && p.Metrics != MetricsNone }
+
+// Policy is how an endpoint of the provider is picked.
+func (p Provider) Policy() string {
+	switch {
+	case p.Router.Policy != "":
+		return p.Router.Policy
+	case p.Watched():
+		return PolicyPrefixAffinity
+	}
+	return PolicyLeastLoaded
+}
+
+func (c *Config) checkProviders(*collection) error {
+	for _, p := range c.Providers {
+		for _, check := range []func(*Provider) error{
+			(*Provider).checkKind, c.checkEndpoints, (*Provider).checkMetrics, (*Provider).checkQueue,
+		} {
+			if err := check(&p); err != nil {
+				return fmt.Errorf("provider %q: %w", p.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (p *Provider) checkKind() error {
+	if err := choice("kind", p.Kind, KindOpenAI, KindAnthropic); err != nil {
+		return err
+	}
+	if err := checkVariable("key_env", p.KeyEnv); err != nil {
+		return err
+	}
+	if p.Kind != KindAnthropic {
+		return nil
+	}
+	for _, s := range []struct {
+		key string
+		set bool
+	}{
+		{"cache_salt", p.CacheSalt != nil}, {"stream_usage", p.StreamUsage != nil}, {"send_priority", p.SendPriority},
+		{"metrics", p.Watched()},
+	} {
+		if s.set {
+			return fmt.Errorf("%s means nothing to kind %s: leave it out", s.key, KindAnthropic)
+		}
+	}
+	return nil
+}
+
+func (c *Config) checkEndpoints(p *Provider) error {
+	switch {
+	case p.BaseURL != "" && len(p.Endpoints) > 0:
+		return errors.New("expected either endpoints or base_url")
+	case len(p.URLs()) == 0:
+		return errors.New("no endpoints, expected URLs like http://10.0.0.5:8000")
+	}
+	seen := map[string]bool{}
+	for i, e := range p.URLs() {
+		u, err := ParseEndpoint(e)
+		switch {
+		case err != nil:
+		case seen[u.String()]:
+			err = errors.New("appears twice")
+		case c.self(u):
+			err = errors.New("is the gateway itself: requests would go round in a circle")
+		}
+		if err != nil {
+			return fmt.Errorf("endpoint %d: %w", i+1, err)
+		}
+		seen[u.String()] = true
+	}
+	return nil
+}
+
+// self tells whether a URL is the address that the API listens on, as far as that
+// can be seen from here.
+func (c *Config) self(u *url.URL) bool {
+	host, port, err := net.SplitHostPort(c.Listen)
+	if err != nil || port == "0" || u.Port() != port {
+		return false
+	}
+	return host == u.Hostname() || local(u.Hostname()) && (every(host) || local(host))
+}
+
+func (p *Provider) checkMetrics() error {
+	if err := choice("metrics", p.Metrics, "vllm", "sglang", "trtllm", "llmctl", "auto", MetricsNone); err != nil {
+		return err
+	}
+	if err := choice("router.policy", p.Router.Policy, PolicyPrefixAffinity, PolicyLeastLoaded, PolicyRoundRobin); err != nil {
+		return err
+	}
+	switch {
+	case p.MetricsEvery != 0 && !p.Watched():
+		return errors.New("metrics_every without metrics reads nothing: say whose metrics the endpoints have, such as metrics: auto")
+	case p.Shed != Shed{} && !p.Watched():
+		return errors.New("shed goes by the endpoints' metrics: say whose they are, such as metrics: auto")
+	case p.Router.LoadCap != nil && p.Policy() != PolicyPrefixAffinity:
+		return fmt.Errorf("router.load_cap is of the policy %s, and this provider has %s", PolicyPrefixAffinity, p.Policy())
+	}
+	return nil
+}
+
+// checkQueue refuses bounds of a queue in which nothing ever waits.
+func (p *Provider) checkQueue() error {
+	if p.InFlight != 0 || p.Shed != (Shed{}) || p.MaxQueue == 0 && p.QueueTimeout == 0 {
+		return nil
+	}
+	return errors.New("max_queue and queue_timeout bound a queue in which nothing ever waits: set in_flight or shed, too")
+}

@@ -1,0 +1,96 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Places where usage can be kept, beside those that are URLs.
+const (
+	StoreMemory  = "memory"  // of limits
+	StoreNone    = "none"    // of usage
+	SQLitePrefix = "sqlite:" // of usage; a path follows
+)
+
+func (c *Config) checkStore(*collection) error {
+	s := c.Store
+	if err := checkVariable("store.limits_key_env", s.LimitsKeyEnv); err != nil {
+		return err
+	}
+	if err := checkVariable("store.usage_key_env", s.UsageKeyEnv); err != nil {
+		return err
+	}
+	switch {
+	case s.Limits == "" || s.Limits == StoreMemory:
+		if s.LimitsKeyEnv != "" {
+			return errors.New("store.limits_key_env is the password of a Redis, and store.limits is memory")
+		}
+	case !strings.Contains(s.Limits, "://"):
+		return fmt.Errorf("store.limits: expected %s or a URL like redis://10.0.0.5:6379/0", StoreMemory)
+	default:
+		if err := checkStoreURL(s.Limits, "limits_key_env", "redis", "rediss"); err != nil {
+			return fmt.Errorf("store.limits: %w", err)
+		}
+	}
+	if err := s.checkWhenDown(); err != nil {
+		return err
+	}
+	return s.checkUsage()
+}
+
+func (s Store) checkWhenDown() error {
+	switch {
+	case s.WhenDown == "":
+		return nil
+	case s.WhenDown != WhenDownRefuse && s.WhenDown != WhenDownLocal:
+		return fmt.Errorf("store.when_down: expected %s or %s, got %q", WhenDownRefuse, WhenDownLocal, s.WhenDown)
+	case s.Limits == "" || s.Limits == StoreMemory:
+		return errors.New("store.when_down says what happens without a Redis, and store.limits is memory")
+	}
+	return nil
+}
+
+func (s Store) checkUsage() error {
+	path, file := strings.CutPrefix(s.Usage, SQLitePrefix)
+	switch {
+	case file && path == "":
+		return fmt.Errorf("store.usage: expected the path of a file after %s", SQLitePrefix)
+	case s.Usage == "" || s.Usage == StoreNone || file:
+		if s.UsageKeyEnv != "" {
+			return errors.New("store.usage_key_env is the password of a Postgres, and store.usage is none")
+		}
+		return nil
+	case !strings.Contains(s.Usage, "://"):
+		return fmt.Errorf("store.usage: expected %sFILE, a URL like postgres://user@10.0.0.5/usage, or %s", SQLitePrefix, StoreNone)
+	}
+	if err := checkStoreURL(s.Usage, "usage_key_env", "postgres", "postgresql"); err != nil {
+		return fmt.Errorf("store.usage: %w", err)
+	}
+	return nil
+}
+
+// What store.when_down can be.
+const (
+	WhenDownRefuse = "refuse"
+	WhenDownLocal  = "local"
+)
+
+// checkStoreURL refuses a password in a URL: it would be in the file, which people
+// share, and in logs. Errors do not quote the URL.
+func checkStoreURL(s, variable string, schemes ...string) error {
+	u, err := url.Parse(s)
+	if err != nil || !slices.Contains(schemes, u.Scheme) || u.Hostname() == "" {
+		return fmt.Errorf("expected a URL like %s://HOST:PORT/NAME", schemes[0])
+	}
+	_, secret := u.User.Password()
+	for name := range u.Query() {
+		secret = secret || strings.Contains(strings.ToLower(name), "password")
+	}
+	if secret {
+		return fmt.Errorf("a password in a URL ends up in logs, use %s", variable)
+	}
+	return nil
+}

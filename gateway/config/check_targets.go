@@ -1,0 +1,114 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+)
+
+// deployed is what makes two targets the same deployment.
+type deployed struct{ provider, model string }
+
+func (m *Model) checkTargets(all *collection) error {
+	if len(m.Targets) == 0 {
+		return errors.New("targets is empty, expected at least one")
+	}
+	seen := map[deployed]bool{}
+	used, ordinary, open := false, false, false
+	for i, t := range m.Targets {
+		err := t.check(all)
+		switch at := (deployed{t.Provider, t.Model}); {
+		case err != nil:
+		case seen[at]:
+			err = fmt.Errorf("provider %q and model %q are a target already", t.Provider, t.Model)
+		case t.WhenSaturated != nil:
+			err = errors.New("when_saturated is of fallbacks")
+		default:
+			seen[at] = true
+		}
+		if err != nil {
+			return fmt.Errorf("target %d: %w", i+1, err)
+		}
+		if t.Share() > 0 {
+			used = true
+			ordinary = ordinary || !t.Canary
+			open = open || t.Flag == ""
+		}
+	}
+	switch {
+	case !used:
+		return errors.New("no target with a weight above zero")
+	case !ordinary:
+		return errors.New("every target is a canary: expected one beside it that is none, to compare it with")
+	case !open:
+		return errors.New("every target has a flag: expected one without, for requests for which it is off")
+	}
+	return nil
+}
+
+func (t *Target) check(all *collection) error {
+	if err := all.providers.check(t.Provider); err != nil {
+		return err
+	}
+	if t.Model == "" {
+		return errors.New("model is missing, expected the name that the provider knows")
+	}
+	if err := checkName(t.Model); err != nil {
+		return fmt.Errorf("model %w", err)
+	}
+	if err := all.classes.checkList("classes", t.Classes); err != nil {
+		return err
+	}
+	if t.Flag != "" {
+		if err := all.flags.check(t.Flag); err != nil {
+			return err
+		}
+	}
+	if t.USDPer1M.CachedInput != nil && t.USDPer1M.Input == nil {
+		return errors.New("usd_per_1m.cached_input without usd_per_1m.input")
+	}
+	return checkCapabilities(t.Capabilities)
+}
+
+func checkCapabilities(words []string) error {
+	if words != nil && len(words) == 0 {
+		return errors.New("capabilities is empty: list some, or leave it out when they are not known")
+	}
+	seen := map[string]bool{}
+	for i, word := range words {
+		switch err := checkName(word); {
+		case word == "":
+			return fmt.Errorf("capability %d is empty", i+1)
+		case err != nil:
+			return fmt.Errorf("capability %d %w", i+1, err)
+		case seen[word]:
+			return fmt.Errorf("capability %q appears twice", word)
+		}
+		seen[word] = true
+	}
+	return nil
+}
+
+func (m *Model) checkFallback(all *collection) error {
+	seen := map[deployed]string{}
+	for i, t := range m.Targets {
+		seen[deployed{t.Provider, t.Model}] = fmt.Sprintf("target %d", i+1)
+	}
+	for i, t := range m.Fallback {
+		at := deployed{t.Provider, t.Model}
+		err := t.check(all)
+		switch {
+		case err != nil:
+		case seen[at] != "":
+			err = fmt.Errorf("is %s already, and no target is tried twice", seen[at])
+		case t.Weight != nil:
+			err = errors.New("weight is of targets: fallbacks are tried in their order")
+		case t.Canary:
+			err = errors.New("canary is of targets: a fallback has no share of the traffic")
+		}
+		if err != nil {
+			return fmt.Errorf("fallback %d: %w", i+1, err)
+		}
+		seen[at] = fmt.Sprintf("fallback %d", i+1)
+	}
+	return nil
+}
