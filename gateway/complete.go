@@ -37,6 +37,9 @@ func (x *exchange) complete() *failure {
 	inFlight.Inc()
 	defer inFlight.Dec()
 	q.bound(x.model.limit)
+	if known, f := x.claimKey(q); known || f != nil {
+		return f
+	}
 	plan := x.plan()
 	if f := x.reserve(q); f != nil {
 		return f

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/llmctl/llmctl/gateway/idempotency"
 	"github.com/llmctl/llmctl/gateway/limit"
 	"github.com/llmctl/llmctl/gateway/store"
 	"github.com/llmctl/llmctl/internal/openai"
@@ -28,6 +29,7 @@ type exchange struct {
 
 	deadline    deadline
 	reservation store.Reservation
+	claim       idempotency.Claim // of its idempotency key; nil without one
 	spent       meter
 	copy        *transcript // of what the client is sent, when somebody asked for one
 
@@ -80,6 +82,7 @@ func (x *exchange) authenticate() *failure {
 
 // succeed answers with a whole body.
 func (x *exchange) succeed(contentType string, body []byte) {
+	x.keep(contentType, body)
 	x.committed = true
 	x.w.Header().Set("Content-Type", contentType)
 	x.copy.add(body)
@@ -90,6 +93,7 @@ func (x *exchange) succeed(contentType string, body []byte) {
 // is left: a status, or an event when the stream has begun.
 func (x *exchange) fail(f *failure) {
 	x.failure = f
+	x.release()
 	x.deadline.within(x.patience())
 	switch {
 	case f.status == statusClientGone:
@@ -105,6 +109,7 @@ func (x *exchange) fail(f *failure) {
 func (x *exchange) finish() {
 	end := x.g.now()
 	x.settle()
+	x.release()
 	x.observe(end)
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/llmctl/llmctl/gateway/config"
+	"github.com/llmctl/llmctl/gateway/idempotency"
 	"github.com/llmctl/llmctl/gateway/reload"
 	"github.com/llmctl/llmctl/gateway/store"
 )
@@ -40,6 +41,7 @@ type Gateway struct {
 	reloading sync.Mutex // one Reload at a time
 	state     state
 	limits    store.Limits
+	keys      idempotency.Keys
 	metrics   *metrics
 
 	file     atomic.Pointer[reload.File] // that the configuration is from; nil without one

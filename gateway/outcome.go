@@ -26,6 +26,7 @@ const (
 	outcomeUnknownModel      outcome = "model_not_found"
 	outcomeUnknownRoute      outcome = "route_not_found"
 	outcomeRateLimited       outcome = "rate_limited"
+	outcomeIdempotency       outcome = "idempotency_refused"
 	outcomeLimitsUnavailable outcome = "limits_unavailable"
 	outcomeDraining          outcome = "draining"
 	outcomeInternal          outcome = "internal_error"

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/llmctl/llmctl/gateway/config"
+	"github.com/llmctl/llmctl/gateway/idempotency"
 	"github.com/llmctl/llmctl/gateway/limit"
 	"github.com/llmctl/llmctl/gateway/store"
 )
@@ -16,16 +17,21 @@ func (g *Gateway) openStore(c config.Store, env config.Environment) error {
 		return nil
 	}
 	if c.Limits == "" || c.Limits == config.StoreMemory {
-		g.limits = store.NewMemory(g.now)
+		g.limits, g.keys = store.NewMemory(g.now), idempotency.NewMemory(g.now)
 		return nil
 	}
-	limits, err := store.NewRedis(c.Limits, env[c.LimitsKeyEnv], store.RedisOptions{
+	password := env[c.LimitsKeyEnv]
+	client, err := store.Dial(c.Limits, password)
+	if err != nil {
+		return fmt.Errorf("store.limits: %w", err)
+	}
+	limits, err := store.NewRedis(c.Limits, password, store.RedisOptions{
 		WhenDown: store.WhenDown(c.WhenDown), Now: g.now, Logger: g.log, Recovered: g.seedBudgets,
 	})
 	if err != nil {
 		return fmt.Errorf("store.limits: %w", err)
 	}
-	g.limits = limits
+	g.limits, g.keys = limits, idempotency.NewRedis(client, c.WhenDown == config.WhenDownLocal, g.now)
 	return nil
 }
 

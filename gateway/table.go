@@ -14,6 +14,7 @@ type table struct {
 	origin     time.Time // of the gateway, for models' created
 	maxBody    int64
 	adminToken *config.Digest // nil when the admin listener is open
+	answersFor time.Duration  // how long idempotency keys are remembered
 
 	principals map[config.Digest]*principal
 	models     map[string]*model // by alias
@@ -55,6 +56,9 @@ type retryRules struct {
 // from old into next, and what is new is added there.
 func newTable(c *config.Config, env config.Environment, old state, next *state) (*table, error) {
 	t := &table{maxBody: int64(c.MaxBody), models: map[string]*model{}}
+	if t.answersFor = time.Duration(c.Idempotency.TTL); t.answersFor == 0 {
+		t.answersFor = config.DefaultIdempotency
+	}
 	if t.maxBody == 0 {
 		t.maxBody = config.DefaultMaxBody
 	}

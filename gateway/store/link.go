@@ -30,7 +30,21 @@ type link struct {
 
 	mu      sync.Mutex
 	backlog []*settlement
-	dropped int
+	dropped int64
+}
+
+// Health is how the store fares.
+type Health struct {
+	Down    bool
+	Backlog int   // settlements that wait for Redis
+	Dropped int64 // of all, those that were given up since too many waited
+}
+
+// Health tells how the store fares.
+func (r *Redis) Health() Health {
+	r.link.mu.Lock()
+	defer r.link.mu.Unlock()
+	return Health{r.link.down.Load(), len(r.link.backlog), r.link.dropped}
 }
 
 func newLink(r *Redis) *link {
@@ -134,11 +148,7 @@ func (l *link) catchUp(ctx context.Context) bool {
 		sent++
 	}
 	if l.down.Swap(false) {
-		l.mu.Lock()
-		dropped := l.dropped
-		l.dropped = 0
-		l.mu.Unlock()
-		l.log.Warn("limits: Redis is back", "settlements", sent, "dropped", dropped)
+		l.log.Warn("limits: Redis is back", "settlements", sent, "dropped", l.r.Health().Dropped)
 		l.r.renew(ctx)
 	}
 	return true
