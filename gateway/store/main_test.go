@@ -54,11 +54,16 @@ func server(t testing.TB) *miniredis.Miniredis {
 // open starts a store for the server.
 func open(t testing.TB, m *miniredis.Miniredis, edit ...func(*RedisOptions)) *Redis {
 	t.Helper()
+	return openAt(t, m.Addr(), edit...)
+}
+
+func openAt(t testing.TB, address string, edit ...func(*RedisOptions)) *Redis {
+	t.Helper()
 	o := RedisOptions{Now: time.Now}
 	for _, e := range edit {
 		e(&o)
 	}
-	r, err := NewRedis("redis://"+m.Addr(), "", o)
+	r, err := NewRedis("redis://"+address, "", o)
 	if err != nil {
 		t.Fatal(err)
 	}

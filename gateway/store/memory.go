@@ -46,12 +46,16 @@ const tolerated = time.Second
 func (m *Memory) instant() time.Duration {
 	t := m.now()
 	elapsed := t.Sub(m.start)
-	drift := t.Round(0).Sub(m.start.Round(0)) - elapsed
+	m.follow(t.Round(0).Sub(m.start.Round(0)) - elapsed)
+	return elapsed
+}
+
+// follow takes in how far the wall clock has come to differ from the monotonic one.
+func (m *Memory) follow(drift time.Duration) {
 	if off := drift - time.Duration(m.drift.Load()); off > tolerated || off < -tolerated {
 		m.drift.Store(int64(drift))
 		m.limiter.SetOrigin(m.start.Add(drift))
 	}
-	return elapsed
 }
 
 // Configure implements Limits.
