@@ -21,7 +21,7 @@ func (g *Gateway) openStore(c config.Store, env config.Environment) error {
 		return nil
 	}
 	password := env[c.LimitsKeyEnv]
-	client, err := store.Dial(c.Limits, password)
+	client, err := store.Dial(c.Limits, password, store.DefaultPatience)
 	if err != nil {
 		return fmt.Errorf("store.limits: %w", err)
 	}

@@ -16,8 +16,6 @@ import (
 
 // Times of the store in Redis.
 const (
-	// patience is the longest that a request waits for Redis.
-	patience = 250 * time.Millisecond
 	// rest is how long Redis is left alone after it failed.
 	rest = time.Second
 	// lease is how long a key stays taken when the gateway that holds it dies; a
@@ -113,15 +111,13 @@ func (id ID) key() string {
 	return "llmctl:idempotency:" + url.PathEscape(id.Tenant) + ":" + hex.EncodeToString(id.sum[:])
 }
 
-// run runs a script, for patience at most, unless Redis failed just now: no more
-// than one request a second shall wait for nothing.
+// run runs a script, unless Redis failed just now: no more than one request a
+// second shall wait for nothing. How long it waits is in the client.
 func (r *Redis) run(ctx context.Context, s *redis.Script, key string, args ...any) (any, error) {
 	if r.now().UnixNano() < r.awake.Load() {
 		return nil, fmt.Errorf("it failed less than %v ago", rest)
 	}
-	bounded, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	v, err := s.Run(bounded, r.client, []string{key}, args...).Result()
+	v, err := s.Run(ctx, r.client, []string{key}, args...).Result()
 	if err != nil && ctx.Err() == nil {
 		r.awake.Store(r.now().Add(rest).UnixNano())
 	}

@@ -143,7 +143,7 @@ func TestRedisCountsWhatThePolicyCounts(t *testing.T) {
 		m.FlushAll()
 		now := start
 		m.SetTime(now)
-		r, err := NewRedis("redis://"+m.Addr(), "", RedisOptions{Now: time.Now})
+		r, err := NewRedis("redis://"+m.Addr(), "", RedisOptions{Now: time.Now, Patience: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}

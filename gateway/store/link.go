@@ -165,7 +165,7 @@ func (l *link) next() (*settlement, bool) {
 }
 
 func (l *link) ping(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, l.r.options.Patience)
 	defer cancel()
 	return l.r.client.Ping(ctx).Err()
 }
@@ -173,7 +173,7 @@ func (l *link) ping(ctx context.Context) error {
 func (l *link) close() {
 	l.stop()
 	l.done.Wait()
-	ctx, cancel := context.WithTimeout(context.Background(), 4*patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 4*l.r.options.Patience)
 	defer cancel()
 	l.catchUp(ctx)
 }

@@ -59,7 +59,7 @@ func open(t testing.TB, m *miniredis.Miniredis, edit ...func(*RedisOptions)) *Re
 
 func openAt(t testing.TB, address string, edit ...func(*RedisOptions)) *Redis {
 	t.Helper()
-	o := RedisOptions{Now: time.Now}
+	o := RedisOptions{Now: time.Now, Patience: time.Minute} // machines that test are slow
 	for _, e := range edit {
 		e(&o)
 	}

@@ -18,8 +18,9 @@ import (
 
 // Times of the store.
 const (
-	// patience is the longest that a request waits for Redis.
-	patience = 250 * time.Millisecond
+	// DefaultPatience is the longest that a call waits for Redis. Later calls do
+	// not wait at all until it answers again.
+	DefaultPatience = 500 * time.Millisecond
 	// lease is how long a reservation outlives a gateway that died; a living one
 	// renews it three times as often.
 	lease = 30 * time.Second
@@ -36,7 +37,8 @@ const (
 
 // RedisOptions are the dependencies of a Redis store.
 type RedisOptions struct {
-	WhenDown WhenDown // Refuse when empty
+	WhenDown WhenDown      // Refuse when empty
+	Patience time.Duration // DefaultPatience when zero
 	Now      func() time.Time
 	Logger   *slog.Logger
 	// Recovered is called when Redis can be reached again, and before anybody
@@ -76,7 +78,10 @@ type shared struct {
 // is not empty. It does not wait for Redis: until it can be reached, requests are
 // served as WhenDown says. Errors do not quote the URL.
 func NewRedis(address, password string, o RedisOptions) (*Redis, error) {
-	client, err := Dial(address, password)
+	if o.Patience == 0 {
+		o.Patience = DefaultPatience
+	}
+	client, err := Dial(address, password, o.Patience)
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +198,7 @@ func (r *Redis) take(ctx context.Context, l *lent) (reply, error) {
 // errDown is why no call was made.
 var errDown = errors.New("redis is down")
 
-// run runs a script, for patience at most. A failure of Redis, which is neither the
+// run runs a script, with patience. A failure of Redis, which is neither the
 // caller's nor the script's, parts the store from it until it answers again: no
 // other request shall wait as long.
 func (r *Redis) run(ctx context.Context, s *redis.Script, keys []string, args []any) (any, error) {
@@ -208,7 +213,7 @@ func (r *Redis) run(ctx context.Context, s *redis.Script, keys []string, args []
 }
 
 func (r *Redis) runNow(ctx context.Context, s *redis.Script, keys []string, args []any) (any, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, r.options.Patience)
 	defer cancel()
 	return s.Run(ctx, r.client, keys, args...).Result()
 }

@@ -30,7 +30,7 @@ func TestAllKeysOfATenantLieInOneSlot(t *testing.T) {
 
 func TestURLsOfRedis(t *testing.T) {
 	for _, address := range []string{"redis://h:1", "rediss://u@h:1/2", "redis://h", "redis://h:1?addr=h:2&addr=h:3"} {
-		c, err := Dial(address, "secret")
+		c, err := Dial(address, "secret", time.Second)
 		if err != nil {
 			t.Errorf("%s: %v", address, err)
 			continue
@@ -38,7 +38,7 @@ func TestURLsOfRedis(t *testing.T) {
 		_ = c.Close()
 	}
 	for _, address := range []string{"", "h:1", "http://h:1", "redis://", "redis://u:secret@h:1/x", "redis://u:secret@h:1?nonsense=1", "redis://u:secret@h:1?addr=", "redis://u:secret@%zz"} {
-		c, err := Dial(address, "")
+		c, err := Dial(address, "", time.Second)
 		if err == nil {
 			_ = c.Close()
 			t.Errorf("%s was taken", address)
