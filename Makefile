@@ -97,6 +97,10 @@ bench-peers: ## install the load tools that bench-loadgen compares with: some gi
 bench-loadgen: build ## measure llmctl bench and its peers against the exact mock (after bench-peers; half an hour), and rewrite docs/loadgen-benchmark.md
 	$(GO) run ./cmd/benchload -llmctl bin/llmctl -peers bin/peers -write docs/loadgen-benchmark.md
 
+.PHONY: bench-gateway
+bench-gateway: build ## measure what the gateway adds beside a bare proxy and others (after scripts/install-gateways bin/peers; Linux), and rewrite docs/gateway-benchmark.md
+	$(GO) run ./cmd/benchgateway -llmctl bin/llmctl -write docs/gateway-benchmark.md
+
 # The official OpenAI client, for the integration tier.
 bin/python/bin/python:
 	python3 -m venv bin/python

@@ -17,7 +17,7 @@ func (g *Gateway) AdminHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", g.guarded(promhttp.HandlerFor(g.metrics.registry, promhttp.HandlerOpts{})))
 	mux.Handle("POST /admin/reload", g.known(g.reload))
-	mux.HandleFunc("GET /livez", live)
+	mux.HandleFunc("GET /livez", livez)
 	mux.HandleFunc("GET /readyz", g.ready)
 	return bounded(mux)
 }

@@ -113,8 +113,10 @@ func (x *exchange) missed(f *failure) {
 
 // attempt tries one target once: it picks an endpoint, sends, and passes the
 // answer on.
-func (x *exchange) attempt(ctx context.Context, q *request, t *target) *failure {
+func (x *exchange) attempt(ctx context.Context, q *request, t *target) (f *failure) {
 	x.start(q, t)
+	ctx, end := x.startAttempt(ctx, q, t)
+	defer func() { end(f) }()
 	p := t.provider
 	salt := ""
 	if p.cacheSalt {
@@ -124,21 +126,23 @@ func (x *exchange) attempt(ctx context.Context, q *request, t *target) *failure 
 	if err != nil {
 		return invalid(err.Error())
 	}
-	path, body, f := p.kind.encode(x.dialect, x.r.URL.Path, body)
-	if f != nil {
-		return f
+	path, body, refused := p.kind.encode(x.dialect, x.r.URL.Path, body)
+	if refused != nil {
+		return refused
 	}
+	x.enter(phaseAdmission)
 	if f := x.admit(); f != nil {
 		return f
 	}
+	x.enter(phaseFirst)
 	defer func() { x.try.endpoint.release() }() // the one that was tried last
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	timers := newTimers(cancel, x.model.timeouts, q.stream)
 	defer timers.stop()
-	response, f := x.send(ctx, path, body)
-	if f != nil {
-		return f
+	response, unsent := x.send(ctx, path, body)
+	if unsent != nil {
+		return unsent
 	}
 	response = p.kind.decode(x.dialect, response)
 	defer func() { _ = response.Body.Close() }() // nothing is left to read that anybody waits for

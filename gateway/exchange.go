@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"go.opentelemetry.io/otel/trace"
+
 	"crypto/rand"
 	"net/http"
 	"time"
@@ -25,7 +27,9 @@ type exchange struct {
 	who     *principal // nil until authenticated
 	model   *model     // nil until the alias is known
 	try     *attempt   // the last one; nil before the first
-	retries int        // attempts before it, endpoints that could not be reached among them
+	span    trace.Span // nil without tracing
+	live    *live
+	retries int // attempts before it, endpoints that could not be reached among them
 
 	deadline    deadline
 	reservation store.Reservation
@@ -44,6 +48,9 @@ func (g *Gateway) begin(w http.ResponseWriter, r *http.Request) *exchange {
 	x := &exchange{g: g, table: g.table.Load(), w: w, r: r, id: requestID(r.Header), began: g.now()}
 	x.deadline.control = http.NewResponseController(w)
 	w.Header()["X-Request-Id"] = []string{x.id}
+	x.live = &live{id: x.id, began: x.began, phase: phaseArrived}
+	g.lives.add(x.live)
+	x.startSpan()
 	return x
 }
 
@@ -110,6 +117,7 @@ func (x *exchange) finish() {
 	end := x.g.now()
 	x.settle()
 	x.release()
+	x.g.lives.remove(x.live)
 	x.observe(end)
 }
 

@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"go.opentelemetry.io/otel/trace"
+
 	"context"
 	"log/slog"
 	"math/rand/v2"
@@ -22,6 +24,7 @@ type Options struct {
 	Now       func() time.Time            // time.Now
 	Rand      func() uint64               // uniform over uint64, for weights and jitter; math/rand/v2
 	Client    *http.Client                // for upstreams
+	Traces    trace.TracerProvider        // of OpenTelemetry; nil makes no spans, and the client's context goes on upstream
 	LookupEnv func(string) (string, bool) // for the variables that the configuration names; os.LookupEnv
 }
 
@@ -35,7 +38,8 @@ type Gateway struct {
 	rand   func() uint64
 	lookup func(string) (string, bool)
 	client *http.Client
-	start  time.Time // origin of the limiter's clock
+	tracer trace.Tracer // nil when nobody wants spans
+	start  time.Time    // origin of the limiter's clock
 
 	table     atomic.Pointer[table]
 	reloading sync.Mutex // one Reload at a time
@@ -43,6 +47,7 @@ type Gateway struct {
 	limits    store.Limits
 	keys      idempotency.Keys
 	metrics   *metrics
+	lives     lives
 
 	file     atomic.Pointer[reload.File] // that the configuration is from; nil without one
 	leaving  atomic.Bool
@@ -79,6 +84,9 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 	}
 	if g.lookup == nil {
 		g.lookup = os.LookupEnv
+	}
+	if o.Traces != nil {
+		g.tracer = o.Traces.Tracer("github.com/llmctl/llmctl/gateway")
 	}
 	g.start = g.now()
 	g.metrics = newMetrics(g)

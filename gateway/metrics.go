@@ -23,6 +23,7 @@ type metrics struct {
 	ttft       *prometheus.HistogramVec
 	tpot       *prometheus.HistogramVec
 	e2e        *prometheus.HistogramVec // all three: alias, deployment
+	genAI      *genAI
 }
 
 // prefix begins the names of all metrics.
@@ -58,6 +59,7 @@ func newMetrics(g *Gateway) *metrics {
 	}
 	m.registry.MustRegister(m.requests, m.tokens, m.limits, m.rejections, m.upstream, m.replays, m.inFlight, m.ttft, m.tpot, m.e2e, endpoints{g}, limitsStore{g},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.genAI = newGenAI(m.registry)
 	return m
 }
 

@@ -17,6 +17,7 @@ func (x *exchange) observe(end time.Time) {
 	}
 	x.count(end)
 	x.logLine(end)
+	x.endSpan(end)
 }
 
 // status is what the client saw, or 499 when it did not wait for it.
@@ -75,6 +76,7 @@ func (x *exchange) count(end time.Time) {
 	if o := x.outcome(); o.upstreamFault() && x.try.endpoint != nil {
 		m.upstream.WithLabelValues(x.try.target.provider.name, x.try.endpoint.base, string(o)).Inc()
 	}
+	x.countGenAI(end)
 	input, cached, output := x.charged()
 	m.tokens.WithLabelValues(tenant, alias, "input").Add(float64(max(input, 0)))
 	m.tokens.WithLabelValues(tenant, alias, "cached").Add(float64(max(cached, 0)))

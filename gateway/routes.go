@@ -20,7 +20,7 @@ func (g *Gateway) Handler() http.Handler {
 	}
 	mux.Handle("GET /v1/models", g.answering((*exchange).listModels))
 	mux.Handle("/v1/models", g.answering(wrongMethod("GET")))
-	mux.Handle("GET /livez", bounded(http.HandlerFunc(live)))
+	mux.Handle("GET /livez", bounded(http.HandlerFunc(livez)))
 	mux.Handle("GET /readyz", bounded(http.HandlerFunc(g.ready)))
 	mux.Handle("/", g.answering(func(x *exchange) *failure {
 		return &failure{status: http.StatusNotFound, outcome: outcomeUnknownRoute,
@@ -94,7 +94,7 @@ func (x *exchange) listModels() *failure {
 	return nil
 }
 
-func live(w http.ResponseWriter, _ *http.Request) {
+func livez(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	_, _ = w.Write([]byte("ok\n")) // a probe that left is no concern
 }
@@ -104,5 +104,5 @@ func (g *Gateway) ready(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "draining", http.StatusServiceUnavailable)
 		return
 	}
-	live(w, r)
+	livez(w, r)
 }

@@ -113,9 +113,11 @@ func (r *relay) note(c *chunk, now time.Time) {
 	if c.output {
 		if x.first.IsZero() {
 			x.first = now
+			x.enter(phaseStreaming)
 		}
 		x.last = now
 		x.spent.estimate.Output++
+		x.live.output.Add(1)
 	}
 	if c.reason != "" {
 		r.finished += c.finished

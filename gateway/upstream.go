@@ -1,6 +1,10 @@
 package gateway
 
 import (
+	"cmp"
+
+	"go.opentelemetry.io/otel/propagation"
+
 	"bytes"
 	"context"
 	"fmt"
@@ -20,6 +24,7 @@ import (
 type provider struct {
 	name        string
 	kind        kind
+	kindName    string // openai, anthropic: also gen_ai.provider.name
 	key         string // empty for none
 	cacheSalt   bool
 	streamUsage bool
@@ -29,7 +34,7 @@ type provider struct {
 // newProvider builds a provider from configuration that was checked before.
 func newProvider(c config.Provider, env config.Environment, pool *pool) *provider {
 	return &provider{
-		name: c.Name, kind: kinds[c.Kind], key: env[c.KeyEnv], pool: pool,
+		name: c.Name, kind: kinds[c.Kind], kindName: cmp.Or(c.Kind, "openai"), key: env[c.KeyEnv], pool: pool,
 		cacheSalt: config.On(c.CacheSalt), streamUsage: config.On(c.StreamUsage),
 	}
 }
@@ -82,6 +87,7 @@ func newUpstreamRequest(ctx context.Context, p *provider, e *endpoint, path stri
 			r.Header[name] = v
 		}
 	}
+	w3c.Inject(ctx, propagation.HeaderCarrier(r.Header)) // without a span of ours the client's stays
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept-Encoding", "identity")
 	r.Header.Set("User-Agent", "llmctl-gateway")

@@ -18,6 +18,10 @@ import (
 // key is what clients send; it guards nothing.
 const key = "sk-benchmark-0123456789abcdef"
 
+// model is what clients ask for: a name that a gateway with a catalogue of its own
+// knows, too.
+const model = "gpt-4o"
+
 // front is something between a client and the mock.
 type front struct {
 	name    string
@@ -68,7 +72,7 @@ func startLlmctl(o *options, dir, address, upstream string) (command, env []stri
 		fmt.Fprintf(&b, "  - {name: team-%d, keys: [{hash: '%s'}], limits: {rpm: 10M, input_tpm: 1G, output_tpm: 1G, concurrent: 100k, usd_per_day: 1000000}}\n", i, config.HashKey(k))
 	}
 	fmt.Fprintf(&b, "providers: [{name: mock, endpoints: ['%s']}]\n", upstream)
-	b.WriteString("models: [{alias: mock, max_tokens: {default: 512, cap: 4096}, targets: [{provider: mock, model: mock, usd_per_1m: {input: 0.4, output: 0.6}}]}]\n")
+	fmt.Fprintf(&b, "models: [{alias: %s, max_tokens: {default: 512, cap: 4096}, targets: [{provider: mock, model: mock, usd_per_1m: {input: 0.4, output: 0.6}}]}]\n", model)
 	path := filepath.Join(dir, "gateway.yaml")
 	return []string{o.llmctl, "gateway", "--config", path}, nil, os.WriteFile(path, []byte(b.String()), 0o600)
 }
@@ -79,7 +83,7 @@ func startLiteLLM(o *options, dir, address, upstream string) (command, env []str
 		return nil, nil, err
 	}
 	path := filepath.Join(dir, "litellm.yaml")
-	text := fmt.Sprintf("model_list:\n  - model_name: mock\n    litellm_params: {model: openai/mock, api_base: '%s/v1', api_key: none}\ngeneral_settings: {master_key: %s}\n", upstream, key)
+	text := fmt.Sprintf("model_list:\n  - model_name: %s\n    litellm_params: {model: openai/mock, api_base: '%s/v1', api_key: none}\ngeneral_settings: {master_key: %s}\n", model, upstream, key)
 	return []string{o.binaries["litellm"], "--config", path, "--host", "127.0.0.1", "--port", port, "--num_workers", "2"},
 		[]string{"LITELLM_LOG=ERROR", "LITELLM_LOCAL_MODEL_COST_MAP=True"}, os.WriteFile(path, []byte(text), 0o600)
 }
@@ -91,8 +95,8 @@ func startFerro(o *options, dir, address, upstream string) (command, env []strin
 	}
 	path := filepath.Join(dir, "ferro.yaml")
 	text := "strategy: {mode: single}\ntargets: [{virtual_key: openai}]\n"
-	return []string{o.binaries["ferro"]}, []string{
-		"GATEWAY_CONFIG=" + path, "PORT=" + port, "OPENAI_API_KEY=none", "OPENAI_BASE_URL=" + upstream, "MASTER_KEY=" + key, "ALLOW_UNAUTHENTICATED_PROXY=true",
+	return []string{o.binaries["ferro"], "serve"}, []string{
+		"GATEWAY_CONFIG=" + path, "PORT=" + port, "OPENAI_API_KEY=none", "OPENAI_BASE_URL=" + upstream + "/v1", "MASTER_KEY=" + key,
 	}, os.WriteFile(path, []byte(text), 0o600)
 }
 

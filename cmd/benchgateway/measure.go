@@ -113,7 +113,7 @@ func (o *options) memory(ctx context.Context, f *front, repeat int) *measurement
 func (m *measurement) bench(ctx context.Context, o *options, p *process, dir string, args ...string) error {
 	saved := filepath.Join(dir, "saved")
 	command := append([]string{
-		o.llmctl, "bench", "--endpoint", p.url, "--served-model", "mock", "--isl", strconv.Itoa(prompt), "--osl", strconv.Itoa(tokens),
+		o.llmctl, "bench", "--endpoint", p.url, "--served-model", model, "--isl", strconv.Itoa(prompt), "--osl", strconv.Itoa(tokens),
 		"--ignore-eos=false", "--calibrate", "off", "--gpu-telemetry", "off", "--ui", "none", "--save", saved,
 	}, args...)
 	_, ran := trial.Run(ctx, command, []string{"OPENAI_API_KEY=" + key})
@@ -155,7 +155,7 @@ func (o *options) whole(ctx context.Context, f *front, repeat int) *measurement 
 	m := &measurement{front: f.name, kind: wholes, repeat: repeat}
 	o.within(ctx, f, trial.Answers{Tokens: tokens}, m, func(p *process, _ string) error {
 		attacker := vegeta.NewAttacker(vegeta.Workers(clients), vegeta.MaxWorkers(clients), vegeta.Connections(clients), vegeta.KeepAlive(true), vegeta.Timeout(30*time.Second))
-		body := fmt.Sprintf(`{"model":"mock","max_tokens":%d,"messages":[{"role":"user","content":"%0*d"}]}`, tokens, 1000, repeat)
+		body := fmt.Sprintf(`{"model":%q,"max_tokens":%d,"messages":[{"role":"user","content":"%0*d"}]}`, model, tokens, 1000, repeat)
 		targeter := vegeta.NewStaticTargeter(vegeta.Target{
 			Method: http.MethodPost, URL: p.url + "/v1/chat/completions", Body: []byte(body),
 			Header: http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + key}},

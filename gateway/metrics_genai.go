@@ -1,0 +1,70 @@
+package gateway
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// genAI are the metrics of OpenTelemetry's GenAI conventions, under the names
+// that they get in Prometheus: the gateway as client of its providers, and as the
+// server that its clients see. Labels are the conventions' attributes.
+type genAI struct {
+	tokens   *prometheus.HistogramVec // gen_ai.client.token.usage
+	duration *prometheus.HistogramVec // gen_ai.client.operation.duration
+	served   *prometheus.HistogramVec // gen_ai.server.request.duration
+	first    *prometheus.HistogramVec // gen_ai.server.time_to_first_token
+	each     *prometheus.HistogramVec // gen_ai.server.time_per_output_token
+}
+
+// The conventions' buckets; that of the first token goes up to a minute, since ten
+// seconds are too low a ceiling for queued or long prompts.
+var (
+	genAITokens   = prometheus.ExponentialBuckets(1, 4, 14)
+	genAIDuration = prometheus.ExponentialBuckets(.01, 2, 14)
+	genAIFirst    = []float64{.001, .005, .01, .02, .04, .06, .08, .1, .25, .5, .75, 1, 2.5, 5, 7.5, 10, 20, 40, 60}
+	genAIEach     = []float64{.01, .025, .05, .075, .1, .15, .2, .3, .4, .5, .75, 1, 2.5}
+)
+
+// The attributes that all of them carry.
+var genAILabels = []string{"gen_ai_operation_name", "gen_ai_provider_name", "gen_ai_request_model"}
+
+func newGenAI(r *prometheus.Registry) *genAI {
+	histogram := func(name, help string, buckets []float64, more ...string) *prometheus.HistogramVec {
+		v := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, append(more, genAILabels...))
+		r.MustRegister(v)
+		return v
+	}
+	return &genAI{
+		tokens:   histogram("gen_ai_client_token_usage", "Tokens of a request, input and output apart.", genAITokens, "gen_ai_token_type"),
+		duration: histogram("gen_ai_client_operation_duration_seconds", "From the request's arrival to its end.", genAIDuration, "error_type"),
+		served:   histogram("gen_ai_server_request_duration_seconds", "From the request's arrival to its end, as clients see it; the model is the alias.", genAIDuration, "error_type"),
+		first:    histogram("gen_ai_server_time_to_first_token_seconds", "From the request's arrival to the first output, streams only; the model is the alias.", genAIFirst),
+		each:     histogram("gen_ai_server_time_per_output_token_seconds", "Time per output token after the first; the model is the alias.", genAIEach),
+	}
+}
+
+// countGenAI observes an exchange that reached a deployment.
+func (x *exchange) countGenAI(end time.Time) {
+	m, t := x.g.metrics.genAI, x.try.target
+	operation, provider, alias := x.dialect.operation, t.provider.kindName, x.model.alias
+	failure := ""
+	if x.failure != nil {
+		failure = string(x.failure.outcome)
+	}
+	took := end.Sub(x.began).Seconds()
+	m.duration.WithLabelValues(failure, operation, provider, t.model).Observe(took)
+	m.served.WithLabelValues(failure, operation, provider, alias).Observe(took)
+	if d, ok := x.ttft(); ok {
+		m.first.WithLabelValues(operation, provider, alias).Observe(d.Seconds())
+	}
+	if d, ok := x.tpot(); ok {
+		m.each.WithLabelValues(operation, provider, alias).Observe(d.Seconds())
+	}
+	if input, _, output := x.charged(); x.chargeable() {
+		m.tokens.WithLabelValues("input", operation, provider, t.model).Observe(float64(input))
+		if x.dialect.generates {
+			m.tokens.WithLabelValues("output", operation, provider, t.model).Observe(float64(output))
+		}
+	}
+}

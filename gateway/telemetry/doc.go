@@ -1,0 +1,2 @@
+// Package telemetry sends the gateway's spans to an OpenTelemetry collector.
+package telemetry
