@@ -89,7 +89,7 @@ func (x *exchange) authenticate() *failure {
 
 // succeed answers with a whole body.
 func (x *exchange) succeed(contentType string, body []byte) {
-	x.keep(contentType, body)
+	x.keepAnswer(contentType, body)
 	x.committed = true
 	x.w.Header().Set("Content-Type", contentType)
 	x.copy.add(body)
@@ -100,7 +100,7 @@ func (x *exchange) succeed(contentType string, body []byte) {
 // is left: a status, or an event when the stream has begun.
 func (x *exchange) fail(f *failure) {
 	x.failure = f
-	x.release()
+	x.releaseKey()
 	x.deadline.within(x.patience())
 	switch {
 	case f.status == statusClientGone:
@@ -116,7 +116,7 @@ func (x *exchange) fail(f *failure) {
 func (x *exchange) finish() {
 	end := x.g.now()
 	x.settle()
-	x.release()
+	x.releaseKey()
 	x.g.lives.remove(x.live)
 	x.observe(end)
 }

@@ -60,8 +60,8 @@ func (x *exchange) unclaimed(err error) *failure {
 		body: openai.NewError("server_error", idempotency.ErrUnavailable.Error(), "", "limits_unavailable")}
 }
 
-// keep keeps the answer that is about to be given, for a request with a key.
-func (x *exchange) keep(contentType string, body []byte) {
+// keepAnswer keeps the answer that is about to be given, for a request with a key.
+func (x *exchange) keepAnswer(contentType string, body []byte) {
 	if x.claim == nil {
 		return
 	}
@@ -72,9 +72,9 @@ func (x *exchange) keep(contentType string, body []byte) {
 	x.claim.Keep(idempotency.Answer{Header: header, Body: body}, x.table.answersFor)
 }
 
-// release gives up a key whose request has no answer to keep: its client may send
+// releaseKey gives up a key whose request has no answer to keep: its client may send
 // it again. It runs before the client hears of the failure.
-func (x *exchange) release() {
+func (x *exchange) releaseKey() {
 	if x.claim != nil {
 		x.claim.Release()
 	}
