@@ -108,7 +108,7 @@ bin/python/bin/python:
 
 .PHONY: integration
 integration: bin/python/bin/python ## run the tests that need more than Go, or minutes
-	LLMCTL_OPENAI_PYTHON=$(CURDIR)/bin/python/bin/python $(GO) test -tags integration -timeout 30m ./cmd/... ./sizing/... ./internal/house/...
+	LLMCTL_OPENAI_PYTHON=$(CURDIR)/bin/python/bin/python $(GO) test -tags integration -timeout 30m ./cmd/... ./sizing/... ./gateway/... ./internal/house/...
 
 .PHONY: ci
 ci: lint race integration fuzz ## everything: lint, race, integration tier, a short fuzz run

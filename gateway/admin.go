@@ -7,15 +7,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/llmctl/llmctl/gateway/config"
+	"github.com/llmctl/llmctl/gateway/usage"
 	"github.com/llmctl/llmctl/internal/openai"
 )
 
-// AdminHandler serves /metrics, /admin/reload, /livez and /readyz. Metrics name tenants, so
-// they need the token where the configuration has one; health does not, since
-// probes cannot send any.
+// AdminHandler serves /metrics, /admin/usage, /admin/reload, /livez and /readyz.
+// Metrics and usage name tenants, so they need the token where the configuration
+// has one; health does not, since probes cannot send any.
 func (g *Gateway) AdminHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", g.guarded(promhttp.HandlerFor(g.metrics.registry, promhttp.HandlerOpts{})))
+	mux.Handle("GET /admin/usage", g.guarded(usage.Handler(g.ledger, g.now)))
 	mux.Handle("POST /admin/reload", g.known(g.reload))
 	mux.HandleFunc("GET /livez", livez)
 	mux.HandleFunc("GET /readyz", g.ready)

@@ -156,6 +156,7 @@ func (x *exchange) attempt(ctx context.Context, q *request, t *target) (f *failu
 // failed is nobody's debt.
 func (x *exchange) start(q *request, t *target) {
 	x.try = &attempt{target: t}
+	x.account.tries++
 	x.spent = meter{}
 	x.spent.estimate.Input = q.input
 	x.first, x.last, x.closed, x.finishReason = time.Time{}, time.Time{}, time.Time{}, ""

@@ -15,6 +15,7 @@ import (
 type principal struct {
 	digest  config.Digest
 	tenant  *tenant
+	key     string        // the key's name, or key-N
 	account store.Account // whose limits its requests count against
 }
 
@@ -46,7 +47,7 @@ func newPrincipals(c *config.Config, env config.Environment) (map[config.Digest]
 			if other, ok := table[d]; ok {
 				return nil, fmt.Errorf("tenant %q: key %d: the same key belongs to tenant %q already", t.Name, i+1, other.tenant.name)
 			}
-			table[d] = &principal{digest: d, tenant: owner, account: accountOf(&t, i)}
+			table[d] = &principal{digest: d, tenant: owner, key: k.Called(i), account: accountOf(&t, i)}
 		}
 	}
 	return table, nil

@@ -37,6 +37,7 @@ func (x *exchange) complete() *failure {
 	inFlight.Inc()
 	defer inFlight.Dec()
 	q.bound(x.model.limit)
+	x.account.allowed = q.maxTokens * q.choices
 	if known, f := x.claimKey(q); known || f != nil {
 		return f
 	}
@@ -126,6 +127,7 @@ func (x *exchange) whole(ctx context.Context, response *http.Response) *failure 
 		body = renamed(body, "model", x.model.alias)
 	}
 	x.settle()
+	x.setCostHeader(x.w.Header())
 	x.succeed("application/json", body)
 	return nil
 }

@@ -19,7 +19,7 @@ func readDocs(t *testing.T) string {
 
 func TestEveryMetricIsDocumented(t *testing.T) {
 	docs := readDocs(t)
-	s := serve(t, replies(200, plainReply), frozen(config.Limits{RPM: 1}, config.Limits{}))
+	s, _ := followed(t, frozen(config.Limits{RPM: 1}, config.Limits{}))
 	s.post(plainBody)
 	s.post(plainBody)
 	s.settled()

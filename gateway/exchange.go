@@ -35,6 +35,7 @@ type exchange struct {
 	reservation store.Reservation
 	claim       idempotency.Claim // of its idempotency key; nil without one
 	spent       meter
+	account     account     // for the ledger
 	copy        *transcript // of what the client is sent, when somebody asked for one
 
 	began, first, last time.Time // zero when it did not happen
@@ -111,12 +112,13 @@ func (x *exchange) fail(f *failure) {
 	}
 }
 
-// finish settles, counts and logs. It runs on every path, also when a panic
+// finish settles, accounts, counts and logs. It runs on every path, also when a panic
 // unwinds the handler.
 func (x *exchange) finish() {
 	end := x.g.now()
 	x.settle()
 	x.releaseKey()
+	x.keep(end)
 	x.g.lives.remove(x.live)
 	x.observe(end)
 }
@@ -150,13 +152,4 @@ func (x *exchange) chargeable() bool {
 		return true
 	}
 	return !x.first.IsZero()
-}
-
-// charged is what the request counts for, in the log and the metrics.
-func (x *exchange) charged() (input, cached, output int64) {
-	if !x.chargeable() {
-		return 0, 0, 0
-	}
-	t := x.spent.tokens()
-	return t.Input, x.spent.usage.cached, t.Output
 }

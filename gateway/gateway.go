@@ -16,6 +16,7 @@ import (
 	"github.com/llmctl/llmctl/gateway/idempotency"
 	"github.com/llmctl/llmctl/gateway/reload"
 	"github.com/llmctl/llmctl/gateway/store"
+	"github.com/llmctl/llmctl/gateway/usage"
 )
 
 // Options are the gateway's dependencies. Each has a default.
@@ -26,12 +27,16 @@ type Options struct {
 	Client    *http.Client                // for upstreams
 	Traces    trace.TracerProvider        // of OpenTelemetry; nil makes no spans, and the client's context goes on upstream
 	LookupEnv func(string) (string, bool) // for the variables that the configuration names; os.LookupEnv
+	// Ledger keeps usage, and is closed by its owner after the gateway. Without one
+	// the gateway keeps sums in memory, whatever the configuration says: who opens
+	// files and databases is the caller's decision.
+	Ledger *usage.Ledger
 }
 
 // Gateway serves the API of one configuration at a time. What a configuration
 // says is in a table that Reload replaces; what has happened, in the state here,
-// which outlives tables. It has no goroutines of its own: everything runs inside
-// the requests that a server hands it.
+// which outlives tables. Everything runs inside the requests that a server hands it,
+// but for the ledger's writer.
 type Gateway struct {
 	log    *slog.Logger
 	now    func() time.Time
@@ -47,6 +52,8 @@ type Gateway struct {
 	limits    store.Limits
 	keys      idempotency.Keys
 	metrics   *metrics
+	ledger    *usage.Ledger
+	ownLedger bool
 	lives     lives
 
 	file     atomic.Pointer[reload.File] // that the configuration is from; nil without one
@@ -85,6 +92,7 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 	if g.lookup == nil {
 		g.lookup = os.LookupEnv
 	}
+	g.ledger = o.Ledger
 	if o.Traces != nil {
 		g.tracer = o.Traces.Tracer("github.com/llmctl/llmctl/gateway")
 	}
@@ -92,6 +100,9 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 	g.metrics = newMetrics(g)
 	if err := g.Reload(c); err != nil {
 		return nil, err
+	}
+	if g.ledger == nil {
+		g.ledger, g.ownLedger = usage.NewMemory(usage.Options{Logger: g.log}), true
 	}
 	g.alive, g.kill = context.WithCancelCause(context.Background())
 	return g, nil

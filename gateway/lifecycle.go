@@ -40,6 +40,9 @@ func (g *Gateway) end() {
 	g.limits.Close()
 	g.keys.Close()
 	g.client.CloseIdleConnections()
+	if g.ownLedger {
+		_ = g.ledger.Close() // memory keeps everything
+	}
 }
 
 // Follow makes the gateway take new configurations from a file: its metrics and

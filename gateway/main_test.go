@@ -164,13 +164,17 @@ func (s *stand) metrics() string {
 }
 
 // settled waits until every request has gone through its deferred clean-up, by
-// closing the gateway, and checks that nothing is held.
+// closing the gateway, and checks that nothing is held, and that the ledger of usage
+// says what the limits were settled to.
 func (s *stand) settled() {
 	s.t.Helper()
 	s.gateway.Close()
 	ledger := s.gateway.limits.Ledger()
 	if ledger.Reserved-ledger.Refunded+ledger.Debt != ledger.Settled {
 		s.t.Errorf("the ledger does not balance: %+v", ledger)
+	}
+	if used := s.sums().Input + s.sums().Output; used != ledger.Settled {
+		s.t.Errorf("usage has %d tokens, and limits were settled to %d", used, ledger.Settled)
 	}
 	metrics := s.metrics()
 	for line := range strings.Lines(metrics) {

@@ -9,12 +9,14 @@ import (
 // meter knows what a request used: what the upstream reported, else an estimate.
 type meter struct {
 	estimate limit.Tokens // input before sending; output counted on the way
-	usage    usage
+	usage    tally
 	reported bool
+	// Which parts the usage object had: an absent count is unknown, not zero.
+	toldCached, toldReasoning bool
 }
 
-// usage is OpenAI's usage object. Reasoning tokens are part of output.
-type usage struct{ input, cached, output, reasoning int64 }
+// tally holds the counts of OpenAI's usage object. Reasoning tokens are part of output.
+type tally struct{ input, cached, output, reasoning int64 }
 
 // largestCount is the most tokens of one kind that a request is believed to have
 // used. More is a fault of the upstream, and would put a tenant into a debt that
@@ -22,22 +24,22 @@ type usage struct{ input, cached, output, reasoning int64 }
 const largestCount = 1 << 31
 
 // plausible reports whether the counts can be those of a request.
-func (u usage) plausible() bool {
+func (u tally) plausible() bool {
 	return u.cached >= 0 && u.cached <= u.input && u.input <= largestCount && u.output >= 0 && u.output <= largestCount &&
 		u.reasoning >= 0 && u.reasoning <= u.output
 }
 
 // readUsage reads a usage object, of completions or of responses; ok is false for
 // null and for anything else without token counts that can be true.
-func readUsage(v gjson.Result) (u usage, ok bool) {
+func readUsage(v gjson.Result) (u tally, ok bool) {
 	input, output := "prompt_tokens", "completion_tokens"
 	if v.Get("input_tokens").Exists() {
 		input, output = "input_tokens", "output_tokens"
 	}
 	if !v.IsObject() || !v.Get(input).Exists() {
-		return usage{}, false
+		return tally{}, false
 	}
-	u = usage{
+	u = tally{
 		input:     v.Get(input).Int(),
 		cached:    v.Get(input + "_details.cached_tokens").Int(),
 		output:    v.Get(output).Int(),
@@ -51,7 +53,20 @@ func readUsage(v gjson.Result) (u usage, ok bool) {
 func (m *meter) report(v gjson.Result) {
 	if u, ok := readUsage(v); ok {
 		m.usage, m.reported = u, true
+		m.toldCached = toldDetail(v, "cached_tokens", "prompt_tokens_details", "input_tokens_details")
+		m.toldReasoning = toldDetail(v, "reasoning_tokens", "completion_tokens_details", "output_tokens_details")
 	}
+}
+
+// toldDetail reports whether one of two objects, of completions or of responses,
+// has a count.
+func toldDetail(v gjson.Result, name string, objects ...string) bool {
+	for _, object := range objects {
+		if v.Get(object).Get(name).Type == gjson.Number {
+			return true
+		}
+	}
+	return false
 }
 
 // tokens is what the request is charged.

@@ -12,9 +12,9 @@ import (
 // series.
 type metrics struct {
 	registry *prometheus.Registry
+	money
 
 	requests   *prometheus.CounterVec // tenant, alias, status, outcome
-	tokens     *prometheus.CounterVec // tenant, alias, kind
 	limits     *prometheus.CounterVec // tenant, event
 	rejections *prometheus.CounterVec // tenant, resource
 	upstream   *prometheus.CounterVec // provider, endpoint, outcome
@@ -46,8 +46,8 @@ func newMetrics(g *Gateway) *metrics {
 	}
 	m := &metrics{
 		registry:   prometheus.NewRegistry(),
+		money:      newMoney(),
 		requests:   counter("requests_total", "Requests by how they ended.", "tenant", "alias", "status", "outcome"),
-		tokens:     counter("tokens_total", "Tokens that requests were charged for; cached ones are part of input.", "tenant", "alias", "kind"),
 		limits:     counter("limit_tokens_total", "Tokens reserved at admission, settled to what was used, refunded, or used beyond the reservation (debt).", "tenant", "event"),
 		rejections: counter("limit_rejections_total", "Requests that a limit turned away.", "tenant", "resource"),
 		upstream:   counter("upstream_errors_total", "Requests that failed for a reason of the upstream.", "provider", "endpoint", "outcome"),
@@ -57,8 +57,9 @@ func newMetrics(g *Gateway) *metrics {
 		tpot:       histogram("tpot_seconds", "Time per output token after the first, streams with two tokens or more.", tpotBuckets),
 		e2e:        histogram("e2e_seconds", "From the request's arrival to its end, successful ones only.", e2eBuckets),
 	}
-	m.registry.MustRegister(m.requests, m.tokens, m.limits, m.rejections, m.upstream, m.replays, m.inFlight, m.ttft, m.tpot, m.e2e, endpoints{g}, limitsStore{g},
+	m.registry.MustRegister(m.requests, m.limits, m.rejections, m.upstream, m.replays, m.inFlight, m.ttft, m.tpot, m.e2e, endpoints{g}, limitsStore{g}, ledgerStats{g},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(m.money.collectors()...)
 	m.genAI = newGenAI(m.registry)
 	return m
 }

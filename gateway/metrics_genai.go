@@ -61,10 +61,10 @@ func (x *exchange) countGenAI(end time.Time) {
 	if d, ok := x.tpot(); ok {
 		m.each.WithLabelValues(operation, provider, alias).Observe(d.Seconds())
 	}
-	if input, _, output := x.charged(); x.chargeable() {
-		m.tokens.WithLabelValues("input", operation, provider, t.model).Observe(float64(input))
+	if used := x.used(); x.chargeable() {
+		m.tokens.WithLabelValues("input", operation, provider, t.model).Observe(float64(used.Input))
 		if x.dialect.generates {
-			m.tokens.WithLabelValues("output", operation, provider, t.model).Observe(float64(output))
+			m.tokens.WithLabelValues("output", operation, provider, t.model).Observe(float64(used.Output))
 		}
 	}
 }

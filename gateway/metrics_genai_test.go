@@ -11,7 +11,7 @@ import (
 func TestTimePerOutputTokenIsAFraction(t *testing.T) {
 	start := time.Now()
 	x := &exchange{first: start, last: start.Add(49500 * time.Microsecond)}
-	x.spent.usage, x.spent.reported = usage{input: 1, output: 10}, true
+	x.spent.usage, x.spent.reported = tally{input: 1, output: 10}, true
 	if d, ok := x.tpot(); !ok || d != 5500*time.Microsecond {
 		t.Errorf("%v, want 5.5 ms", d)
 	}

@@ -12,9 +12,7 @@ import (
 
 // observe writes the exchange's log line and metrics.
 func (x *exchange) observe(end time.Time) {
-	if !x.closed.IsZero() {
-		end = x.closed
-	}
+	end = x.ended(end)
 	x.count(end)
 	x.logLine(end)
 	x.endSpan(end)
@@ -77,10 +75,6 @@ func (x *exchange) count(end time.Time) {
 		m.upstream.WithLabelValues(x.try.target.provider.name, x.try.endpoint.base, string(o)).Inc()
 	}
 	x.countGenAI(end)
-	input, cached, output := x.charged()
-	m.tokens.WithLabelValues(tenant, alias, "input").Add(float64(max(input, 0)))
-	m.tokens.WithLabelValues(tenant, alias, "cached").Add(float64(max(cached, 0)))
-	m.tokens.WithLabelValues(tenant, alias, "output").Add(float64(max(output, 0)))
 	if d, ok := x.ttft(); ok {
 		m.ttft.WithLabelValues(alias, x.try.target.name).Observe(d.Seconds())
 	}
@@ -152,16 +146,24 @@ func (x *exchange) logLine(end time.Time) {
 	x.g.log.LogAttrs(ctx, level, "request", attrs...)
 }
 
-// tokenAttrs are the counts that the tenant was charged: none when it was
-// charged nothing, no cached tokens where only an upstream could have told.
+// tokenAttrs are the counts that the tenant was charged, and their cost: none when
+// it was charged nothing, no cached tokens where only an upstream could have told,
+// no cost without a price.
 func (x *exchange) tokenAttrs() []slog.Attr {
 	if !x.chargeable() {
 		return nil
 	}
-	input, cached, output := x.charged()
-	attrs := []slog.Attr{slog.Int64("input_tokens", input), slog.Int64("output_tokens", output), slog.String("tokens_source", x.spent.source())}
-	if x.spent.reported {
-		attrs = append(attrs, slog.Int64("cached_tokens", cached))
+	used := x.used()
+	attrs := []slog.Attr{slog.Int64("input_tokens", used.Input), slog.Int64("output_tokens", used.Output), slog.String("tokens_source", x.spent.source())}
+	if cached, ok := used.Cached.Value(); ok {
+		attrs = append(attrs, slog.Int("cached_tokens", cached))
+	}
+	if reasoning, ok := used.Reasoning.Value(); ok {
+		attrs = append(attrs, slog.Int("reasoning_tokens", reasoning))
+	}
+	cost, _ := x.cost()
+	if total, ok := cost.Total().Value(); ok {
+		attrs = append(attrs, slog.Float64("cost_usd", total.USD()))
 	}
 	return attrs
 }

@@ -38,6 +38,7 @@ func (x *exchange) send(ctx context.Context, path string, body []byte) (*http.Re
 		x.try.endpoint.release()
 		x.try.endpoint, x.try.pass = next, pass
 		x.retries++
+		x.account.tries++
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/llmctl/llmctl/gateway/health"
+	"github.com/llmctl/llmctl/gateway/usage"
 )
 
 // table is everything that one configuration says, ready for requests. It never
@@ -28,7 +29,8 @@ type model struct {
 	limit     config.MaxTokens
 	timeouts  config.Timeouts
 	retry     retryRules
-	rename    bool // answers carry the alias in the place of the deployment's name
+	rename    bool    // answers carry the alias in the place of the deployment's name
+	hitCharge float64 // share of the price that an answer from a cache costs
 	targets   []*target
 	weights   []int // of targets, for route.Weighted
 	fallbacks []*target
@@ -41,6 +43,7 @@ type target struct {
 	name     string // provider/model
 	canary   bool
 	fallback bool
+	price    usage.Price
 }
 
 // retryRules say how often a request is tried, and how often all of them are.
@@ -82,7 +85,7 @@ func newTable(c *config.Config, env config.Environment, old state, next *state) 
 		t.models[m.alias] = m
 		t.aliases = append(t.aliases, m.alias)
 	}
-	return t, nil
+	return t, t.price(c)
 }
 
 func newModel(c *config.Model, providers map[string]*provider) *model {

@@ -45,7 +45,7 @@ takes no more, and lets what runs end within --grace. A second signal cuts it of
 	flags.DurationVar(&f.watch, "watch", 2*time.Second, "how often the configuration is looked at for changes; 0: never")
 	flags.DurationVar(&f.drainDelay, "drain-delay", 0, "time that requests are still taken after Ctrl-C, while /readyz says no")
 	flags.DurationVar(&f.grace, "grace", 30*time.Second, "time that running requests then have to end")
-	cmd.AddCommand(newGatewayKey(s), newGatewayHash(s))
+	cmd.AddCommand(newGatewayKey(s), newGatewayHash(s), newGatewayUsage(s))
 	return cmd
 }
 
@@ -73,7 +73,12 @@ func (f *gatewayFlags) run(s *iostreams.IO) error {
 	if f.check {
 		return f.runCheck(s, c, lookup)
 	}
-	g, err := gateway.New(c, gateway.Options{Logger: log, LookupEnv: lookup})
+	ledger, err := openLedger(s, c, log)
+	if err != nil {
+		return err
+	}
+	defer closeLedger(ledger, log) // after the gateway
+	g, err := gateway.New(c, gateway.Options{Logger: log, LookupEnv: lookup, Ledger: ledger})
 	if err != nil {
 		return usagef("%s: %w", f.path, err)
 	}
@@ -86,6 +91,5 @@ func (f *gatewayFlags) run(s *iostreams.IO) error {
 	for _, text := range c.Warnings() {
 		log.Warn(text)
 	}
-	servers.announce()
 	return servers.serve(s, f, g, file)
 }

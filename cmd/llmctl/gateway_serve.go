@@ -75,9 +75,11 @@ func (v *gatewayServers) announce() {
 
 // serve answers requests until the first signal, and then brings them to an end.
 func (v *gatewayServers) serve(s *iostreams.IO, f *gatewayFlags, g *gateway.Gateway, file *reload.File) error {
+	signals, hangups := s.Interrupts(), s.Hangups() // before anybody can know that this is up
+	v.announce()
 	var background sync.WaitGroup
 	following, unfollow := context.WithCancel(context.Background())
-	background.Go(func() { file.Run(following, f.watch, s.Hangups()) })
+	background.Go(func() { file.Run(following, f.watch, hangups) })
 
 	broken := make(chan error, 2)
 	v.each(func(l *listener) {
@@ -87,7 +89,6 @@ func (v *gatewayServers) serve(s *iostreams.IO, f *gatewayFlags, g *gateway.Gate
 			}
 		})
 	})
-	signals := s.Interrupts()
 	var failed error
 	select {
 	case <-signals:
@@ -130,10 +131,16 @@ func (v *gatewayServers) drain(g *gateway.Gateway, f *gatewayFlags, signals <-ch
 	case <-time.After(f.drainDelay):
 	case <-ctx.Done():
 	}
+	g.Drain()
+	v.log.Info("draining: no new requests")
 	patience, expire := context.WithTimeout(ctx, f.grace)
 	defer expire()
 	v.end(patience, g)
 }
+
+// lastWords is the time that clients have to take in why they were cut off, and
+// scrapers to finish.
+const lastWords = time.Second
 
 // end closes the listeners, the API's first, so that health and metrics can be
 // read until the last request is over. The gateway itself ends what outlasts ctx,
@@ -141,17 +148,13 @@ func (v *gatewayServers) drain(g *gateway.Gateway, f *gatewayFlags, signals <-ch
 func (v *gatewayServers) end(ctx context.Context, g *gateway.Gateway) {
 	var requests sync.WaitGroup
 	requests.Go(func() { g.Shutdown(ctx) })
-	err := v.api.server.Shutdown(ctx)
+	_ = v.api.server.Shutdown(ctx) // what it leaves is closed below
 	requests.Wait()
-	if err != nil {
+	if ctx.Err() != nil {
 		v.log.Warn("out of patience: requests were cut off")
-		_ = v.api.server.Close() // those whose clients do not read
+		v.api.closeWithin(lastWords)
 	}
 	if v.admin != nil {
-		scrapes, enough := context.WithTimeout(context.Background(), time.Second)
-		defer enough()
-		if v.admin.server.Shutdown(scrapes) != nil {
-			_ = v.admin.server.Close()
-		}
+		v.admin.closeWithin(lastWords)
 	}
 }

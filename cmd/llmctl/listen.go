@@ -65,6 +65,15 @@ func (l *listener) serve() error {
 	return l.server.Serve(l.Listener)
 }
 
+// closeWithin lets what is under way end, and cuts off what does not.
+func (l *listener) closeWithin(patience time.Duration) {
+	ctx, expire := context.WithTimeout(context.Background(), patience)
+	defer expire()
+	if l.server.Shutdown(ctx) != nil {
+		_ = l.server.Close()
+	}
+}
+
 // serveUntil answers requests until stop is closed or a listener breaks, then
 // lets running requests end within grace, or until the user asks again.
 func serveUntil(stop <-chan struct{}, s *iostreams.IO, grace time.Duration, drain func(), listeners ...*listener) error {

@@ -17,7 +17,7 @@ func ownEnvironment(t *testing.T) []string {
 	env := []string{"LLMCTL_TEST_MAIN=1", "HOME=" + t.TempDir()}
 	for _, kv := range os.Environ() {
 		name, _, _ := strings.Cut(kv, "=")
-		if !strings.HasPrefix(name, "LLMCTL_") && !strings.HasPrefix(name, "OPENAI_") && name != "HOME" && name != "XDG_CONFIG_HOME" {
+		if !strings.HasPrefix(name, "LLMCTL_") && !strings.HasPrefix(name, "OPENAI_") && name != "HOME" && name != "XDG_CONFIG_HOME" && name != "XDG_STATE_HOME" {
 			env = append(env, kv)
 		}
 	}

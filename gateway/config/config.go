@@ -48,6 +48,9 @@ type Store struct {
 	// Empty means sqlite in the user's state folder.
 	Usage       string `yaml:"usage,omitempty"`
 	UsageKeyEnv string `yaml:"usage_key_env,omitempty"`
+	// UsageKeep is how long single requests are kept; usage.DefaultKeep when
+	// absent. Sums of them by the hour are kept for good.
+	UsageKeep Duration `yaml:"usage_keep,omitempty"`
 }
 
 // Traces says where OpenTelemetry spans go. OTEL_* variables fill what is absent.
@@ -252,6 +255,7 @@ type Cache struct {
 	Exact    bool      `yaml:"exact,omitempty"` // equal requests at temperature 0
 	TTL      Duration  `yaml:"ttl,omitempty"`   // DefaultCacheTTL when absent
 	Semantic *Semantic `yaml:"semantic,omitempty"`
+	Charge   *float64  `yaml:"charge,omitempty" in:"[0,1]"` // share of the price that an answer from a cache costs; free when absent
 }
 
 // Semantic is a cache by meaning.

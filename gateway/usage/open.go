@@ -1,0 +1,96 @@
+package usage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Open opens the ledger that a configuration names as its store of usage:
+// sqlite:FILE, a postgres:// URL, or none, which keeps sums in memory and no
+// requests. Files and tables that are not there are created. Errors never hold a
+// password.
+func Open(ctx context.Context, spec string, o Options) (*Ledger, error) {
+	s, err := openStore(ctx, spec, o.Password, true)
+	if err != nil {
+		return nil, err
+	}
+	return newLedger(s, o), nil
+}
+
+// NewMemory returns a ledger that keeps sums in memory.
+func NewMemory(o Options) *Ledger { return newLedger(newMemory(), o) }
+
+// Reader reads what ledgers wrote, also while they write.
+type Reader struct{ store store }
+
+// OpenReader opens a store as Open does, and creates nothing.
+func OpenReader(ctx context.Context, spec string, o Options) (*Reader, error) {
+	s, err := openStore(ctx, spec, o.Password, false)
+	if err != nil {
+		return nil, err
+	}
+	return &Reader{s}, nil
+}
+
+// Close closes the store.
+func (r *Reader) Close() error { return r.store.close() }
+
+// Sums adds up what records say.
+func (r *Reader) Sums(ctx context.Context, q Query) ([]Group, error) {
+	if err := q.Validate(); err != nil {
+		return nil, err
+	}
+	rows, err := r.store.sums(ctx, q)
+	if err != nil {
+		return nil, fmt.Errorf("reading usage: %w", err)
+	}
+	return gather(rows), nil
+}
+
+// Requests calls each for every record from a time until before another that the
+// store still has, in the order in which they ended. The record is valid until
+// each returns.
+func (r *Reader) Requests(ctx context.Context, from, to time.Time, each func(*Record) error) error {
+	if err := r.store.requests(ctx, from, to, each); err != nil {
+		return fmt.Errorf("reading requests: %w", err)
+	}
+	return nil
+}
+
+// CheckSpec checks the form of a store of usage. The error does not quote a URL,
+// which could hold a password.
+func CheckSpec(spec string) error {
+	file, isFile := strings.CutPrefix(spec, "sqlite:")
+	switch {
+	case spec == "none", isPostgres(spec):
+		return nil
+	case isFile && file == "":
+		return errors.New("expected a file after sqlite:")
+	case isFile:
+		return nil
+	}
+	return errors.New("expected sqlite:FILE, a URL like postgres://user@host/database, or none")
+}
+
+func isPostgres(spec string) bool {
+	return strings.HasPrefix(spec, "postgres://") || strings.HasPrefix(spec, "postgresql://")
+}
+
+func openStore(ctx context.Context, spec, password string, create bool) (store, error) {
+	if err := CheckSpec(spec); err != nil {
+		return nil, err
+	}
+	if spec == "none" {
+		if !create {
+			return nil, errors.New("usage is kept in the gateway's memory only: ask its admin listener for /admin/usage")
+		}
+		return newMemory(), nil
+	}
+	if isPostgres(spec) {
+		return openPostgres(ctx, spec, password, create)
+	}
+	return openSQLite(ctx, strings.TrimPrefix(spec, "sqlite:"), create)
+}
