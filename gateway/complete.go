@@ -42,7 +42,7 @@ func (x *exchange) complete() *failure {
 		return f
 	}
 	plan := x.plan()
-	if f := x.reserve(q); f != nil {
+	if f := x.reserve(q, plan); f != nil {
 		return f
 	}
 	return x.forward(q, plan)
@@ -88,8 +88,10 @@ func (x *exchange) resolve(alias string) *failure {
 }
 
 // reserve takes what the request may use from its tenant's and key's limits.
-func (x *exchange) reserve(q *request) *failure {
-	reservation, levels, err := x.g.limits.Reserve(x.r.Context(), x.who.account, q.ask())
+func (x *exchange) reserve(q *request, plan []*target) *failure {
+	ask := q.ask()
+	ask.Cost = dearest(plan)
+	reservation, levels, err := x.g.limits.Reserve(x.r.Context(), x.who.account, ask)
 	setLimitHeaders(x.w.Header(), levels)
 	if err != nil {
 		return x.limited(err)

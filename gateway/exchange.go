@@ -132,7 +132,8 @@ func (x *exchange) settle() {
 	var moved limit.Settlement
 	var first bool
 	if x.chargeable() {
-		moved, first = x.reservation.Settle(limit.Use{Tokens: x.spent.tokens()})
+		cost, _ := x.cost()
+		moved, first = x.reservation.Settle(limit.Use{Tokens: x.spent.tokens(), Cost: charge(cost)})
 	} else {
 		moved, first = x.reservation.Abandon()
 	}

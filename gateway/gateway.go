@@ -130,10 +130,12 @@ func (g *Gateway) Reload(c *config.Config) error {
 	if err := g.openStore(c.Store, env); err != nil {
 		return err
 	}
-	g.limits.Configure(scopesOf(c))
+	t.scopes = scopesOf(c)
+	g.limits.Configure(t.scopes)
 	next.apply(c)
 	g.state = next
 	g.metrics.prepare(t)
+	g.seedBudgets(context.Background(), t.scopes)
 	g.table.Store(t)
 	return nil
 }

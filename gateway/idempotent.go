@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/llmctl/llmctl/gateway/idempotency"
+	"github.com/llmctl/llmctl/gateway/usage"
 	"github.com/llmctl/llmctl/internal/openai"
+	"github.com/llmctl/llmctl/internal/optional"
 )
 
 // headerIdempotency is the client's key for a request that it may send again.
@@ -65,11 +67,18 @@ func (x *exchange) keepAnswer(contentType string, body []byte) {
 	if x.claim == nil {
 		return
 	}
-	header := map[string]string{"Content-Type": contentType}
-	if v := x.w.Header().Get("X-Llmctl-Deployment"); v != "" {
-		header["X-Llmctl-Deployment"] = v
+	a := idempotency.Answer{Header: map[string]string{"Content-Type": contentType}, Body: body}
+	for _, name := range []string{"X-Llmctl-Deployment", "X-Llmctl-Response-Cost"} {
+		if v := x.w.Header().Get(name); v != "" {
+			a.Header[name] = v
+		}
 	}
-	x.claim.Keep(idempotency.Answer{Header: header, Body: body}, x.table.answersFor)
+	if t := x.answeredBy(); t != nil {
+		used := x.used()
+		cached, _ := used.Cached.Value()
+		a.Deployment, a.Input, a.Cached, a.Output = t.name, used.Input, int64(cached), used.Output
+	}
+	x.claim.Keep(a, x.table.answersFor)
 }
 
 // releaseKey gives up a key whose request has no answer to keep: its client may send
@@ -80,13 +89,14 @@ func (x *exchange) releaseKey() {
 	}
 }
 
-// replay gives an answer again. It has no price: the request did not reach a model.
+// replay gives an answer again. It is free: the request did not reach a model.
 func (x *exchange) replay(a *idempotency.Answer) {
 	h := x.w.Header()
 	for name, value := range a.Header {
 		h.Set(name, value)
 	}
 	h.Set("Idempotent-Replayed", "true")
+	x.repeat(usage.Replay, a.Deployment, usage.Tokens{Input: a.Input, Cached: optional.Counted(int(a.Cached)), Output: a.Output})
 	x.g.metrics.replays.WithLabelValues(x.who.tenant.name).Inc()
 	x.succeed(a.Header["Content-Type"], a.Body)
 }

@@ -26,7 +26,11 @@ func (g *Gateway) openStore(c config.Store, env config.Environment) error {
 		return fmt.Errorf("store.limits: %w", err)
 	}
 	limits, err := store.NewRedis(c.Limits, password, store.RedisOptions{
-		WhenDown: store.WhenDown(c.WhenDown), Now: g.now, Logger: g.log, Recovered: g.seedBudgets,
+		WhenDown: store.WhenDown(c.WhenDown), Now: g.now, Logger: g.log, Recovered: func(ctx context.Context) {
+			if t := g.table.Load(); t != nil {
+				g.seedBudgets(ctx, t.scopes)
+			}
+		},
 	})
 	if err != nil {
 		return fmt.Errorf("store.limits: %w", err)
@@ -58,6 +62,3 @@ func boundsOf(l config.Limits) limit.Bounds {
 		Budgets: limit.Budgets{Day: limit.Dollars(float64(l.USDPerDay)), Month: limit.Dollars(float64(l.USDPerMonth))},
 	}
 }
-
-// seedBudgets is completed below.
-func (g *Gateway) seedBudgets(context.Context) {}

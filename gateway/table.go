@@ -6,6 +6,7 @@ import (
 
 	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/llmctl/llmctl/gateway/health"
+	"github.com/llmctl/llmctl/gateway/store"
 	"github.com/llmctl/llmctl/gateway/usage"
 )
 
@@ -18,6 +19,7 @@ type table struct {
 	answersFor time.Duration  // how long idempotency keys are remembered
 
 	principals map[config.Digest]*principal
+	scopes     []store.Scope     // of limits
 	models     map[string]*model // by alias
 	aliases    []string          // in the order of the configuration
 	providers  []*provider

@@ -29,6 +29,10 @@ type Claim interface {
 type Answer struct {
 	Header map[string]string // content type and the like; none that is about the connection
 	Body   []byte
+
+	// What the request used, for the books of those who ask again.
+	Deployment            string
+	Input, Cached, Output int64 // tokens
 }
 
 // Errors of Claim.

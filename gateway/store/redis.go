@@ -252,6 +252,9 @@ func (r *Redis) Seed(ctx context.Context, a Account, day, month limit.Money) err
 	}
 	args := appendMoney(appendMoney([]any{a.field()}, max(day, 0)), max(month, 0))
 	if _, err := r.runNow(ctx, seedScript, keysOf(a.Tenant), args); err != nil {
+		if ctx.Err() == nil && outage(err) {
+			r.link.broke(err) // so that it is seeded when it is back
+		}
 		return fmt.Errorf("seeding the budget of %s: %w", a.name(), err)
 	}
 	return nil
