@@ -93,6 +93,7 @@ func (x *exchange) reserve(q *request, plan []*target) *failure {
 	ask.Cost = dearest(plan)
 	reservation, levels, err := x.g.limits.Reserve(x.r.Context(), x.who.account, ask)
 	setLimitHeaders(x.w.Header(), levels)
+	x.toldLimits = true
 	if err != nil {
 		return x.limited(err)
 	}

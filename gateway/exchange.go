@@ -41,6 +41,7 @@ type exchange struct {
 	began, first, last time.Time // zero when it did not happen
 	closed             time.Time // [DONE], when later bytes were awaited
 	finishReason       string
+	toldLimits         bool // the header has the levels of limits
 	committed          bool // the response header is out
 	failure            *failure
 }
@@ -90,6 +91,7 @@ func (x *exchange) authenticate() *failure {
 
 // succeed answers with a whole body.
 func (x *exchange) succeed(contentType string, body []byte) {
+	x.tellLimits()
 	x.keepAnswer(contentType, body)
 	x.committed = true
 	x.w.Header().Set("Content-Type", contentType)
@@ -102,6 +104,9 @@ func (x *exchange) succeed(contentType string, body []byte) {
 func (x *exchange) fail(f *failure) {
 	x.failure = f
 	x.releaseKey()
+	if !x.committed {
+		x.tellLimits()
+	}
 	x.deadline.within(x.patience())
 	switch {
 	case f.status == statusClientGone:

@@ -23,6 +23,17 @@ func (r *request) ask() limit.Ask {
 	}
 }
 
+// tellLimits tells a client where it stands, of whom nothing was asked.
+func (x *exchange) tellLimits() {
+	if x.who == nil || x.toldLimits {
+		return
+	}
+	x.toldLimits = true
+	if levels, err := x.g.limits.Levels(x.r.Context(), x.who.account); err == nil {
+		setLimitHeaders(x.w.Header(), levels)
+	}
+}
+
 // setLimitHeaders tells the client where it stands, on every answer. Names and
 // forms are OpenAI's; since input and output have limits of their own here,
 // -tokens is the one with less left, and both follow under their names.

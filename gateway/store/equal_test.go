@@ -118,8 +118,9 @@ func (w *twin) settle(t *rapid.T) {
 	p := w.open[i]
 	w.open = append(w.open[:i], w.open[i+1:]...)
 	used := useOf().Draw(t, "used")
+	at := w.now(t)
 	got, ok := p.redis.Settle(used)
-	want, _ := p.policy.Settle(w.now(t), used)
+	want, _ := p.policy.Settle(at, used)
 	if !ok || got != want {
 		t.Fatalf("settled %+v (%t), the policy %+v", got, ok, want)
 	}
@@ -127,9 +128,12 @@ func (w *twin) settle(t *rapid.T) {
 
 // now is Redis's time; the clock stands while an operation runs.
 func (w *twin) now(t *rapid.T) time.Duration {
-	answer, err := parseReply(w.r.run(context.Background(), lookScript, keysOf("a"), []any{"tenant"}))
+	answer, err := w.r.look(context.Background(), keysOf("a"), []Scope{{tenantA, w.bounds[tenantA]}})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if s := w.scopes[tenantA]; s != nil {
+		w.policy.Bound(answer.at, s, w.bounds[tenantA])
 	}
 	return answer.at
 }

@@ -107,6 +107,15 @@ func (m *Memory) Reserve(_ context.Context, a Account, ask limit.Ask) (Reservati
 	return held{m, reserved}, levels, nil
 }
 
+// Levels implements Limits.
+func (m *Memory) Levels(_ context.Context, a Account) (limit.Levels, error) {
+	scopes := m.find(a)
+	if scopes == nil {
+		return limit.Levels{}, unknown(a)
+	}
+	return m.limiter.Levels(m.instant(), scopes...), nil
+}
+
 // Seed implements Limits.
 func (m *Memory) Seed(_ context.Context, a Account, day, month limit.Money) error {
 	m.mu.RLock()

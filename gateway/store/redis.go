@@ -260,27 +260,57 @@ func (r *Redis) Seed(ctx context.Context, a Account, day, month limit.Money) err
 	return nil
 }
 
+// Levels implements Limits.
+func (r *Redis) Levels(ctx context.Context, a Account) (limit.Levels, error) {
+	s := r.find(a)
+	if s == nil {
+		return limit.Levels{}, unknown(a)
+	}
+	if len(s.scopes) == 0 {
+		return limit.Levels{}, nil
+	}
+	answer, err := r.look(ctx, s.keys, s.scopes)
+	if err != nil {
+		return limit.Levels{}, err
+	}
+	counters, revived := s.revive(answer)
+	return counters.Levels(answer.at, revived...), nil
+}
+
 // Standing implements Limits.
 func (r *Redis) Standing(ctx context.Context, tenant string) ([]Standing, error) {
 	all, err := r.local.Standing(ctx, tenant)
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
-	var fields []any
-	for _, s := range all {
-		fields = append(fields, s.field())
+	scopes := make([]Scope, len(all))
+	for i, s := range all {
+		scopes[i] = s.Scope
 	}
-	answer, err := parseReply(r.run(ctx, lookScript, keysOf(tenant), fields))
-	if err == nil && len(answer.states) != len(all) {
-		err = errReply
-	}
+	answer, err := r.look(ctx, keysOf(tenant), scopes)
 	if err != nil {
-		return nil, fmt.Errorf("reading the limits of tenant %q: %w", tenant, err)
+		return nil, err
 	}
 	for i := range all {
 		all[i].State = answer.states[i]
 	}
 	return all, nil
+}
+
+// look reads scopes of one tenant.
+func (r *Redis) look(ctx context.Context, keys []string, scopes []Scope) (reply, error) {
+	var args []any
+	for _, s := range scopes {
+		args = append(args, s.field(), s.RPM, s.InputTPM, s.OutputTPM)
+	}
+	answer, err := parseReply(r.run(ctx, lookScript, keys, args))
+	if err == nil && len(answer.states) != len(scopes) {
+		err = errReply
+	}
+	if err != nil {
+		return reply{}, fmt.Errorf("reading the limits of tenant %q: %w", scopes[0].Tenant, err)
+	}
+	return answer, nil
 }
 
 // Ledger implements Limits.

@@ -42,6 +42,8 @@ type Limits interface {
 	// nothing. The levels are those after it. The error is a *limit.Rejection,
 	// an *Unavailable, or that of ctx.
 	Reserve(ctx context.Context, a Account, ask limit.Ask) (Reservation, limit.Levels, error)
+	// Levels returns what is left to an account, for a request that takes nothing.
+	Levels(ctx context.Context, a Account) (limit.Levels, error)
 	// Seed says what a scope has spent in this day and month, as the ledger of
 	// usage knows it. It never lowers what is counted.
 	Seed(ctx context.Context, a Account, day, month limit.Money) error
