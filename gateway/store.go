@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/llmctl/llmctl/gateway/idempotency"
@@ -21,12 +22,16 @@ func (g *Gateway) openStore(c config.Store, env config.Environment) error {
 		return nil
 	}
 	password := env[c.LimitsKeyEnv]
-	client, err := store.Dial(c.Limits, password, store.DefaultPatience)
+	patience := config.DefaultStoreTimeout
+	if c.Timeout > 0 {
+		patience = time.Duration(c.Timeout)
+	}
+	client, err := store.Dial(c.Limits, password, patience)
 	if err != nil {
 		return fmt.Errorf("store.limits: %w", err)
 	}
 	limits, err := store.NewRedis(c.Limits, password, store.RedisOptions{
-		WhenDown: store.WhenDown(c.WhenDown), Now: g.now, Logger: g.log, Recovered: func(ctx context.Context) {
+		WhenDown: store.WhenDown(c.WhenDown), Patience: patience, Now: g.now, Logger: g.log, Recovered: func(ctx context.Context) {
 			if t := g.table.Load(); t != nil {
 				g.seedBudgets(ctx, t.scopes)
 			}

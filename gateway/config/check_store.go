@@ -42,13 +42,14 @@ func (c *Config) checkStore(*collection) error {
 }
 
 func (s Store) checkWhenDown() error {
+	memory := s.Limits == "" || s.Limits == StoreMemory
 	switch {
-	case s.WhenDown == "":
-		return nil
-	case s.WhenDown != WhenDownRefuse && s.WhenDown != WhenDownLocal:
+	case s.WhenDown != "" && s.WhenDown != WhenDownRefuse && s.WhenDown != WhenDownLocal:
 		return fmt.Errorf("store.when_down: expected %s or %s, got %q", WhenDownRefuse, WhenDownLocal, s.WhenDown)
-	case s.Limits == "" || s.Limits == StoreMemory:
+	case memory && s.WhenDown != "":
 		return errors.New("store.when_down says what happens without a Redis, and store.limits is memory")
+	case memory && s.Timeout != 0:
+		return errors.New("store.timeout is how long to wait for a Redis, and store.limits is memory")
 	}
 	return nil
 }

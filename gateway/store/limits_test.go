@@ -159,70 +159,71 @@ func TestSeedsRaiseBudgets(t *testing.T) {
 	})
 }
 
-// A thousand requests that come, end, fail and leave at random, on two gateways at
-// once where the store is shared: what was debited is what was settled, and
-// nothing stays held.
-func TestLedgersBalance(t *testing.T) {
+// balance makes a thousand requests that come, end, fail and leave at random, on all
+// gateways at once: what was debited is what was settled, and nothing stays held.
+func balance(t *testing.T, gateways ...Limits) {
+	t.Helper()
 	bounds := limit.Bounds{
 		Limits:  limit.Limits{RPM: 1e6, InputTPM: 1e6, OutputTPM: 1e6, Concurrent: 20},
 		Budgets: limit.Budgets{Day: 1e6, Month: 1e9},
 	}
-	balance := func(t *testing.T, gateways ...Limits) {
-		var tokens, money atomic.Int64
-		var wg sync.WaitGroup
-		for _, l := range gateways {
-			l.Configure(scopesOf(bounds, bounds))
-			for range 8 {
-				wg.Go(func() {
-					for range 1000 / 8 / len(gateways) {
-						a := ask(rand.Int64N(500), rand.Int64N(500))
-						a.Cost = func(limit.Tokens) limit.Money { return limit.Money(rand.Int64N(500)) }
-						ctx, cancel := context.WithCancel(context.Background())
-						if rand.IntN(4) == 0 {
-							cancel()
-						}
-						r, _, err := l.Reserve(ctx, keyA, a)
+	var tokens, money atomic.Int64
+	var wg sync.WaitGroup
+	for _, l := range gateways {
+		l.Configure(scopesOf(bounds, bounds))
+		for range 8 {
+			wg.Go(func() {
+				for range 1000 / 8 / len(gateways) {
+					a := ask(rand.Int64N(500), rand.Int64N(500))
+					a.Cost = func(limit.Tokens) limit.Money { return limit.Money(rand.Int64N(500)) }
+					ctx, cancel := context.WithCancel(context.Background())
+					if rand.IntN(4) == 0 {
 						cancel()
-						if err != nil {
-							continue
-						}
-						used := use(rand.Int64N(500), rand.Int64N(900), limit.Money(rand.Int64N(900)))
-						if rand.IntN(2) == 0 {
-							used = limit.Use{}
-						}
-						tokens.Add(used.Input + used.Output)
-						money.Add(int64(used.Cost))
-						var settling sync.WaitGroup
-						for range 2 { // whoever is first, once
-							settling.Go(func() { r.Settle(used) })
-						}
-						settling.Wait()
 					}
-				})
-			}
-		}
-		wg.Wait()
-		var sum limit.Ledger
-		for _, l := range gateways {
-			got := l.Ledger()
-			sum.Settled, sum.Cost = sum.Settled+got.Settled, sum.Cost+got.Cost
-			if got.Reserved-got.Refunded+got.Debt != got.Settled {
-				t.Errorf("ledger %+v does not balance", got)
-			}
-		}
-		if sum.Settled != tokens.Load() || int64(sum.Cost) != money.Load() {
-			t.Errorf("%d tokens and %v settled, want %d and %d", sum.Settled, sum.Cost, tokens.Load(), money.Load())
-		}
-		standing, err := gateways[0].Standing(t.Context(), "a")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, s := range standing[:2] {
-			if s.Open != 0 || s.Held != 0 || int64(s.Day.Spent) != money.Load() {
-				t.Errorf("%+v: %d open, %v held, %v spent, want %v", s.Account, s.Open, s.Held, s.Day.Spent, limit.Money(money.Load()))
-			}
+					r, _, err := l.Reserve(ctx, keyA, a)
+					cancel()
+					if err != nil {
+						continue
+					}
+					used := use(rand.Int64N(500), rand.Int64N(900), limit.Money(rand.Int64N(900)))
+					if rand.IntN(2) == 0 {
+						used = limit.Use{}
+					}
+					tokens.Add(used.Input + used.Output)
+					money.Add(int64(used.Cost))
+					var settling sync.WaitGroup
+					for range 2 { // whoever is first, once
+						settling.Go(func() { r.Settle(used) })
+					}
+					settling.Wait()
+				}
+			})
 		}
 	}
+	wg.Wait()
+	var sum limit.Ledger
+	for _, l := range gateways {
+		got := l.Ledger()
+		sum.Settled, sum.Cost = sum.Settled+got.Settled, sum.Cost+got.Cost
+		if got.Reserved-got.Refunded+got.Debt != got.Settled {
+			t.Errorf("ledger %+v does not balance", got)
+		}
+	}
+	if sum.Settled != tokens.Load() || int64(sum.Cost) != money.Load() {
+		t.Errorf("%d tokens and %v settled, want %d and %d", sum.Settled, sum.Cost, tokens.Load(), money.Load())
+	}
+	standing, err := gateways[0].Standing(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range standing[:2] {
+		if s.Open != 0 || s.Held != 0 || int64(s.Day.Spent) != money.Load() {
+			t.Errorf("%+v: %d open, %v held, %v spent, want %v", s.Account, s.Open, s.Held, s.Day.Spent, limit.Money(money.Load()))
+		}
+	}
+}
+
+func TestLedgersBalance(t *testing.T) {
 	t.Run("memory", func(t *testing.T) { balance(t, NewMemory(time.Now)) })
 	t.Run("two gateways with a redis", func(t *testing.T) {
 		m := server(t)

@@ -16,15 +16,9 @@ import (
 	"github.com/llmctl/llmctl/gateway/limit"
 )
 
-// Times of the store.
-const (
-	// DefaultPatience is the longest that a call waits for Redis. Later calls do
-	// not wait at all until it answers again.
-	DefaultPatience = 500 * time.Millisecond
-	// lease is how long a reservation outlives a gateway that died; a living one
-	// renews it three times as often.
-	lease = 30 * time.Second
-)
+// lease is how long a reservation outlives a gateway that died; a living one
+// renews it three times as often.
+const lease = 30 * time.Second
 
 // WhenDown says what becomes of requests while Redis cannot be reached.
 type WhenDown string
@@ -38,7 +32,7 @@ const (
 // RedisOptions are the dependencies of a Redis store.
 type RedisOptions struct {
 	WhenDown WhenDown      // Refuse when empty
-	Patience time.Duration // DefaultPatience when zero
+	Patience time.Duration // the longest that a call waits for Redis; later ones do not wait until it answers again
 	Now      func() time.Time
 	Logger   *slog.Logger
 	// Recovered is called when Redis can be reached again, and before anybody
@@ -78,9 +72,6 @@ type shared struct {
 // is not empty. It does not wait for Redis: until it can be reached, requests are
 // served as WhenDown says. Errors do not quote the URL.
 func NewRedis(address, password string, o RedisOptions) (*Redis, error) {
-	if o.Patience == 0 {
-		o.Patience = DefaultPatience
-	}
 	client, err := Dial(address, password, o.Patience)
 	if err != nil {
 		return nil, err
