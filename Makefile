@@ -101,6 +101,10 @@ bench-loadgen: build ## measure llmctl bench and its peers against the exact moc
 bench-gateway: build ## measure what the gateway adds beside a bare proxy and others (after scripts/install-gateways bin/peers; Linux), and rewrite docs/gateway-benchmark.md
 	$(GO) run ./cmd/benchgateway -llmctl bin/llmctl -write docs/gateway-benchmark.md
 
+.PHONY: conform-peers
+conform-peers: ## run llmctl conform against our servers and against LiteLLM and llama.cpp, installed into bin/peers, and rewrite docs/conformance.md
+	scripts/conform-peers bin/peers
+
 # The official OpenAI client, for the integration tier.
 bin/python/bin/python:
 	python3 -m venv bin/python

@@ -11,14 +11,15 @@ import (
 	"github.com/llmctl/llmctl/internal/openai"
 )
 
-// AdminHandler serves /metrics, /admin/usage, /admin/reload, /livez and /readyz.
-// Metrics and usage name tenants, so they need the token where the configuration
-// has one; health does not, since probes cannot send any.
+// AdminHandler serves /metrics, /admin/segments, /admin/usage, /admin/reload, /livez
+// and /readyz. Metrics and reports tell of tenants, so they need the token where
+// the configuration has one; health does not, since probes cannot send any.
 func (g *Gateway) AdminHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", g.guarded(promhttp.HandlerFor(g.metrics.registry, promhttp.HandlerOpts{})))
-	mux.Handle("GET /admin/usage", g.guarded(usage.Handler(g.ledger, g.now)))
 	mux.Handle("POST /admin/reload", g.known(g.reload))
+	mux.Handle("GET /admin/segments", g.guarded(http.HandlerFunc(g.listSegments)))
+	mux.Handle("GET /admin/usage", g.guarded(usage.Handler(g.ledger, g.now)))
 	mux.HandleFunc("GET /livez", livez)
 	mux.HandleFunc("GET /readyz", g.ready)
 	return bounded(mux)

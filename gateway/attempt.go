@@ -28,7 +28,7 @@ const longestHint = 5 * time.Second
 // forward sends the request to the targets of its plan, one after the other, until
 // one answers. Once the client has seen output of one, there is no other: a model
 // must not answer twice.
-func (x *exchange) forward(q *request, plan []*target) *failure {
+func (x *exchange) forward(q *request, plan []step) *failure {
 	g := x.g
 	ctx, cancel := context.WithCancelCause(x.r.Context())
 	defer cancel(nil)
@@ -36,14 +36,17 @@ func (x *exchange) forward(q *request, plan []*target) *failure {
 	total := time.AfterFunc(time.Duration(x.model.timeouts.Total), func() { cancel(cutTotal) })
 	defer total.Stop()
 	x.model.retry.request(g.elapsed(g.now()))
-	var f *failure
-	for i, t := range plan {
-		if f = x.pursue(ctx, q, t); f == nil || f.remedy == noRemedy || x.committed || i+1 == len(plan) {
+	for i := 0; ; {
+		x.stepTo(&plan[i])
+		f := x.pursue(ctx, q, plan[i].target)
+		if f == nil || f.remedy == noRemedy || x.committed {
+			return f
+		}
+		if i = next(plan, i+1, f); i == len(plan) {
 			return f
 		}
 		x.missed(f)
 	}
-	return f
 }
 
 // pursue tries one target until it answers, or its tries are used up.
@@ -106,6 +109,7 @@ func sleep(ctx context.Context, d time.Duration) *failure {
 
 // missed counts an attempt that another one follows.
 func (x *exchange) missed(f *failure) {
+	x.countAttempt(f.outcome)
 	if x.try.endpoint != nil && f.outcome.upstreamFault() {
 		x.g.metrics.upstream.WithLabelValues(x.try.target.provider.name, x.try.endpoint.base, string(f.outcome)).Inc()
 	}
@@ -122,7 +126,7 @@ func (x *exchange) attempt(ctx context.Context, q *request, t *target) (f *failu
 	if p.cacheSalt {
 		salt = x.who.tenant.salt
 	}
-	body, hideUsage, err := q.address(t.model, salt, p.streamUsage)
+	body, hideUsage, err := q.fitted(t).address(t.model, salt, p.streamUsage)
 	if err != nil {
 		return invalid(err.Error())
 	}
@@ -149,7 +153,7 @@ func (x *exchange) attempt(ctx context.Context, q *request, t *target) (f *failu
 	if response.StatusCode != http.StatusOK {
 		return upstreamFailure(t, response)
 	}
-	return x.pass(ctx, response, &relay{x: x, hideUsage: hideUsage, choices: q.choices, timers: timers})
+	return x.pass(ctx, response, &relay{x: x, hideUsage: hideUsage, choices: q.choices, timers: timers, beat: x.newHeartbeat(cancel)})
 }
 
 // start begins an attempt with a clean slate: what an earlier one used before it

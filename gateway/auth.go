@@ -17,6 +17,7 @@ type principal struct {
 	tenant  *tenant
 	key     string        // the key's name, or key-N
 	account store.Account // whose limits its requests count against
+	classes classScope
 }
 
 // tenant is what requests need to know of a configured tenant.
@@ -30,7 +31,7 @@ func (t *tenant) allows(alias string) bool { return t.models == nil || t.models[
 
 // newPrincipals builds the table of keys.
 func newPrincipals(c *config.Config, env config.Environment) (map[config.Digest]*principal, error) {
-	table := map[config.Digest]*principal{}
+	table, classes := map[config.Digest]*principal{}, classNames(c)
 	for _, t := range c.Tenants {
 		owner := &tenant{name: t.Name, salt: tenantSalt(t.Name)}
 		if len(t.Models) > 0 {
@@ -47,7 +48,7 @@ func newPrincipals(c *config.Config, env config.Environment) (map[config.Digest]
 			if other, ok := table[d]; ok {
 				return nil, fmt.Errorf("tenant %q: key %d: the same key belongs to tenant %q already", t.Name, i+1, other.tenant.name)
 			}
-			table[d] = &principal{digest: d, tenant: owner, key: k.Called(i), account: accountOf(&t, i)}
+			table[d] = &principal{digest: d, tenant: owner, key: k.Label(i), account: accountOf(&t, i), classes: newClassScope(classes, t, k)}
 		}
 	}
 	return table, nil

@@ -10,11 +10,11 @@ import (
 
 // dearest is what tokens cost at most: at the dearest of the deployments that the
 // request may go to. A price that is unknown is none.
-func dearest(plan []*target) func(limit.Tokens) limit.Money {
+func dearest(plan []step) func(limit.Tokens) limit.Money {
 	return func(t limit.Tokens) (most limit.Money) {
 		tokens := usage.Tokens{Input: t.Input, Output: t.Output}
-		for _, target := range plan {
-			most = max(most, charge(target.price.Cost(tokens)))
+		for _, s := range plan {
+			most = max(most, charge(s.target.price.Cost(tokens)))
 		}
 		return most
 	}

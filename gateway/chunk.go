@@ -86,14 +86,40 @@ func hasOutput(delta gjson.Result) bool {
 	return found
 }
 
+// statusOfError is the status that an error object would have had outside of a
+// stream, 0 when it does not tell. Engines write it as its code; others have words
+// there.
+func statusOfError(e gjson.Result) int {
+	if code := int(e.Get("code").Int()); code != 0 {
+		return code
+	}
+	switch e.Get("code").Str {
+	case "rate_limit_exceeded":
+		return http.StatusTooManyRequests
+	case "overloaded":
+		return http.StatusServiceUnavailable
+	case "model_not_found":
+		return http.StatusNotFound
+	}
+	switch e.Get("type").Str {
+	case "rate_limit_error":
+		return http.StatusTooManyRequests
+	case "authentication_error", "permission_error":
+		return http.StatusForbidden
+	case "invalid_request_error":
+		return http.StatusBadRequest
+	}
+	return 0
+}
+
 // streamError is the failure of a stream whose first event is an error: nothing
 // has been sent yet, so the client can still get a status.
 func (c chunk) streamError(t *target) *failure {
-	status, code := http.StatusBadGateway, int(c.failure.Get("code").Int())
+	status, code := http.StatusBadGateway, statusOfError(c.failure)
 	if f := misconfigured(t, code); f != nil {
 		return f
 	}
-	if code >= 400 && code < 500 {
+	if code >= 400 && code < 500 || code == http.StatusServiceUnavailable {
 		status = code
 	}
 	f := &failure{status: status, outcome: outcomeStreamError, remedy: anotherTry}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/llmctl/llmctl/gateway/route"
+	"github.com/llmctl/llmctl/gateway/websocket"
 	"github.com/llmctl/llmctl/internal/openai"
 )
 
@@ -36,15 +36,22 @@ func (x *exchange) complete() *failure {
 	inFlight := x.g.metrics.inFlight.WithLabelValues(x.model.alias)
 	inFlight.Inc()
 	defer inFlight.Dec()
+	if f := x.classify(); f != nil {
+		return f
+	}
 	q.bound(x.model.limit)
 	x.account.allowed = q.maxTokens * q.choices
 	if known, f := x.claimKey(q); known || f != nil {
 		return f
 	}
-	plan := x.plan()
+	plan, f := x.plan(q)
+	if f != nil {
+		return f
+	}
 	if f := x.reserve(q, plan); f != nil {
 		return f
 	}
+	defer x.sketch(q)
 	return x.forward(q, plan)
 }
 
@@ -53,15 +60,23 @@ func (x *exchange) read() (*request, *failure) {
 	rc := http.NewResponseController(x.w)
 	// Writers without deadlines, as in tests, simply have none.
 	_ = rc.SetReadDeadline(time.Now().Add(bodyTimeout))
+	// A body that does not come must not hold up the end of the gateway.
+	stop := context.AfterFunc(x.g.alive, func() { _ = rc.SetReadDeadline(time.Now()) })
 	body, err := io.ReadAll(http.MaxBytesReader(x.w, x.r.Body, x.table.maxBody))
+	stop()
 	_ = rc.SetReadDeadline(time.Time{})
+	if websocket.IsMessage(x.r) {
+		x.began = x.g.now() // how long the client took to send it after it connected is its own affair
+	}
 	if err != nil {
 		if big, ok := errors.AsType[*http.MaxBytesError](err); ok {
 			return nil, &failure{status: http.StatusRequestEntityTooLarge, outcome: outcomeTooLarge,
 				body: openai.NewError("invalid_request_error", fmt.Sprintf("the body is larger than %d bytes", big.Limit), "", "request_too_large")}
 		}
-		if f := interruption(x.r.Context()); f != nil {
-			return nil, f
+		for _, ctx := range []context.Context{x.r.Context(), x.g.alive} {
+			if f := interruption(ctx); f != nil {
+				return nil, f
+			}
 		}
 		return nil, invalid("the body ended early")
 	}
@@ -88,7 +103,7 @@ func (x *exchange) resolve(alias string) *failure {
 }
 
 // reserve takes what the request may use from its tenant's and key's limits.
-func (x *exchange) reserve(q *request, plan []*target) *failure {
+func (x *exchange) reserve(q *request, plan []step) *failure {
 	ask := q.ask()
 	ask.Cost = dearest(plan)
 	reservation, levels, err := x.g.limits.Reserve(x.r.Context(), x.who.account, ask)
@@ -100,13 +115,6 @@ func (x *exchange) reserve(q *request, plan []*target) *failure {
 	x.reservation = reservation
 	x.g.metrics.reserved(x.who.tenant.name, reservation.Reserved().Tokens)
 	return nil
-}
-
-// plan is the targets that the request goes to, in this order.
-func (x *exchange) plan() []*target {
-	m := x.model
-	first := m.targets[route.Weighted(m.weights, x.g.rand())]
-	return append([]*target{first}, m.fallbacks...)
 }
 
 // whole passes on an answer that is not a stream. It is read to its end first:

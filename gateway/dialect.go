@@ -37,11 +37,11 @@ type wholeAnswer struct {
 }
 
 // common are the fields that every dialect reads.
-var common = []string{"model", "stream", "cache_salt", "tools", "n"}
+var common = []string{"model", "stream", "cache_salt", "tools", "n", "prompt_cache_key", "user"}
 
 var chat = dialect{
 	path: "/v1/chat/completions", operation: "chat",
-	fields:  append([]string{"stream_options", "max_tokens", "max_completion_tokens", "messages", "prompt"}, common...),
+	fields:  append([]string{"stream_options", "max_tokens", "max_completion_tokens", "messages", "prompt", "response_format"}, common...),
 	maxKeys: []string{"max_tokens", "max_completion_tokens"},
 	streams: true, generates: true, salted: true, options: true, modelPath: "model",
 	estimate: estimateInput, event: readChunk, whole: readCompletion, failed: errorEvent,

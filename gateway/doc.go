@@ -4,7 +4,9 @@
 // In reading order: config says what can be configured; table.go is what a
 // configuration comes to, and gateway.go swaps tables; routes.go names the paths,
 // dialect.go what requests and answers hold there; complete.go is the pipeline of a
-// request; request.go reads and edits bodies; attempt.go tries targets, send.go
-// their endpoints, kind.go speaks their protocols; stream.go passes streams on;
-// exchange.go settles what was used, observe.go reports it.
+// request; request.go reads and edits bodies; plan.go chooses targets by what
+// features.go finds in a request; attempt.go tries them, send.go their endpoints,
+// kind.go speaks their protocols; stream.go passes streams on, sockets.go over
+// WebSocket; exchange.go settles what was used, observe.go reports it, arms.go by
+// target, and sketches.go what repeats in prompts.
 package gateway

@@ -2,19 +2,29 @@ package gateway
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/llmctl/llmctl/gateway/config"
 )
 
+// readDocs is all documents of the gateway.
 func readDocs(t *testing.T) string {
 	t.Helper()
-	data, err := os.ReadFile("../docs/gateway.md")
-	if err != nil {
-		t.Fatal(err)
+	paths, err := filepath.Glob("../docs/gateway*.md")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("documents %v, %v", paths, err)
 	}
-	return string(data)
+	var text strings.Builder
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text.Write(data)
+	}
+	return text.String()
 }
 
 func TestEveryMetricIsDocumented(t *testing.T) {

@@ -24,6 +24,7 @@ func TestExampleConfigurations(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			c.Store = config.Store{Usage: config.StoreNone} // whatever it is, a test opens none
 			g, err := New(c, Options{LookupEnv: everySecret})
 			if err != nil {
 				t.Fatal(err)

@@ -31,6 +31,7 @@ type exchange struct {
 	live    *live
 	retries int // attempts before it, endpoints that could not be reached among them
 
+	routing
 	deadline    deadline
 	reservation store.Reservation
 	claim       idempotency.Claim // of its idempotency key; nil without one
@@ -123,7 +124,7 @@ func (x *exchange) finish() {
 	end := x.g.now()
 	x.settle()
 	x.releaseKey()
-	x.keep(end)
+	x.meter(end)
 	x.g.lives.remove(x.live)
 	x.observe(end)
 }

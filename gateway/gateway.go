@@ -15,8 +15,10 @@ import (
 	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/llmctl/llmctl/gateway/idempotency"
 	"github.com/llmctl/llmctl/gateway/reload"
+	"github.com/llmctl/llmctl/gateway/segments"
 	"github.com/llmctl/llmctl/gateway/store"
 	"github.com/llmctl/llmctl/gateway/usage"
+	"github.com/llmctl/llmctl/gateway/websocket"
 )
 
 // Options are the gateway's dependencies. Each has a default.
@@ -55,6 +57,7 @@ type Gateway struct {
 	ledger    *usage.Ledger
 	ownLedger bool
 	lives     lives
+	sockets   *websocket.Server
 
 	file     atomic.Pointer[reload.File] // that the configuration is from; nil without one
 	leaving  atomic.Bool
@@ -69,6 +72,8 @@ type Gateway struct {
 // Reload alone.
 type state struct {
 	pools map[string]*pool // by provider
+
+	sketches map[sketchKey]*segments.Sketch
 }
 
 // New returns a gateway for a configuration. It reads the environment variables
@@ -97,6 +102,7 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 		g.tracer = o.Traces.Tracer("github.com/llmctl/llmctl/gateway")
 	}
 	g.start = g.now()
+	g.sockets = g.newSockets()
 	g.metrics = newMetrics(g)
 	if err := g.Reload(c); err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ type kind interface {
 }
 
 // kinds are all protocols, by their name in the configuration.
-var kinds = map[string]kind{"": openAI{}, "openai": openAI{}}
+var kinds = map[string]kind{"": openAI{}, "openai": openAI{}, "anthropic": messages{}}
 
 // openAI is the protocol of OpenAI and of most engines: everything passes as it
 // is.

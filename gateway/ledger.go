@@ -26,19 +26,6 @@ type again struct {
 	share float64      // of its price that is charged now
 }
 
-const (
-	armStable = "stable"
-	armCanary = "canary"
-)
-
-// arm is the half of an experiment that a deployment is.
-func (t *target) arm() string {
-	if t.canary {
-		return armCanary
-	}
-	return armStable
-}
-
 // price gives every deployment its price.
 func (t *table) price(c *config.Config) error {
 	for i := range c.Models {
@@ -132,9 +119,9 @@ func (x *exchange) setCostHeader(h http.Header) {
 	}
 }
 
-// keep brings the request to the ledger and the metrics. What the gateway turned
+// meter brings the request to the ledger and the metrics. What the gateway turned
 // away has used nothing and is kept nowhere.
-func (x *exchange) keep(end time.Time) {
+func (x *exchange) meter(end time.Time) {
 	if x.who == nil || x.model == nil || x.reservation == nil && x.account.again == nil {
 		return
 	}

@@ -37,6 +37,7 @@ func (g *Gateway) Close() {
 // end waits for all requests and frees what they used.
 func (g *Gateway) end() {
 	g.open.Lock() // from here on, TryRLock refuses
+	g.sockets.Close()
 	g.limits.Close()
 	g.keys.Close()
 	g.client.CloseIdleConnections()

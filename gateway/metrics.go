@@ -22,7 +22,9 @@ type metrics struct {
 	inFlight   *prometheus.GaugeVec   // alias
 	ttft       *prometheus.HistogramVec
 	tpot       *prometheus.HistogramVec
-	e2e        *prometheus.HistogramVec // all three: alias, deployment
+	e2e        *prometheus.HistogramVec // all three: alias, deployment, arm
+	attempts   *prometheus.CounterVec   // alias, deployment, arm, outcome
+	armTokens  *prometheus.CounterVec   // alias, deployment, arm, kind
 	genAI      *genAI
 }
 
@@ -42,7 +44,7 @@ func newMetrics(g *Gateway) *metrics {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + name, Help: help}, labels)
 	}
 	histogram := func(name, help string, buckets []float64) *prometheus.HistogramVec {
-		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: prefix + name, Help: help, Buckets: buckets}, []string{"alias", "deployment"})
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: prefix + name, Help: help, Buckets: buckets}, []string{"alias", "deployment", "arm"})
 	}
 	m := &metrics{
 		registry:   prometheus.NewRegistry(),
@@ -53,11 +55,13 @@ func newMetrics(g *Gateway) *metrics {
 		upstream:   counter("upstream_errors_total", "Requests that failed for a reason of the upstream.", "provider", "endpoint", "outcome"),
 		replays:    counter("idempotent_replays_total", "Answers that were given again for an idempotency key.", "tenant"),
 		inFlight:   prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "in_flight", Help: "Requests being served."}, []string{"alias"}),
+		attempts:   counter("attempts_total", "Attempts at a deployment by how they ended; those that another attempt made good are among them.", "alias", "deployment", "arm", "outcome"),
+		armTokens:  counter("deployment_tokens_total", "Tokens that requests were charged for, by the deployment that served them.", "alias", "deployment", "arm", "kind"),
 		ttft:       histogram("ttft_seconds", "From the request's arrival to the first output, streams only.", ttftBuckets),
 		tpot:       histogram("tpot_seconds", "Time per output token after the first, streams with two tokens or more.", tpotBuckets),
 		e2e:        histogram("e2e_seconds", "From the request's arrival to its end, successful ones only.", e2eBuckets),
 	}
-	m.registry.MustRegister(m.requests, m.limits, m.rejections, m.upstream, m.replays, m.inFlight, m.ttft, m.tpot, m.e2e, endpoints{g}, limitsStore{g}, ledgerStats{g},
+	m.registry.MustRegister(m.requests, m.limits, m.rejections, m.upstream, m.replays, m.inFlight, m.ttft, m.tpot, m.e2e, m.attempts, m.armTokens, endpoints{g}, limitsStore{g}, ledgerStats{g},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.registry.MustRegister(m.money.collectors()...)
 	m.genAI = newGenAI(m.registry)
@@ -69,6 +73,7 @@ func (m *metrics) prepare(t *table) {
 	for _, alias := range t.aliases {
 		m.inFlight.WithLabelValues(alias)
 	}
+	m.arms(t)
 }
 
 // endpoints publishes what is known of the endpoints of the table in use.

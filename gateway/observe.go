@@ -75,15 +75,8 @@ func (x *exchange) count(end time.Time) {
 		m.upstream.WithLabelValues(x.try.target.provider.name, x.try.endpoint.base, string(o)).Inc()
 	}
 	x.countGenAI(end)
-	if d, ok := x.ttft(); ok {
-		m.ttft.WithLabelValues(alias, x.try.target.name).Observe(d.Seconds())
-	}
-	if d, ok := x.tpot(); ok {
-		m.tpot.WithLabelValues(alias, x.try.target.name).Observe(d.Seconds())
-	}
-	if x.failure == nil {
-		m.e2e.WithLabelValues(alias, x.try.target.name).Observe(end.Sub(x.began).Seconds())
-	}
+	x.countAttempt(x.outcome())
+	x.countArm(end)
 }
 
 func (o outcome) upstreamFault() bool {
@@ -123,14 +116,12 @@ func (x *exchange) logLine(end time.Time) {
 		if x.try.endpoint != nil {
 			attrs = append(attrs, slog.String("endpoint", x.try.endpoint.host))
 		}
-		if x.try.target.fallback {
-			attrs = append(attrs, slog.Bool("fallback", true))
-		}
 		attrs = append(attrs, x.tokenAttrs()...)
 		if x.retries > 0 {
 			attrs = append(attrs, slog.Int("retries", x.retries))
 		}
 	}
+	attrs = x.routeAttrs(attrs)
 	if d, ok := x.ttft(); ok {
 		attrs = append(attrs, slog.Float64("ttft_s", d.Seconds()))
 	}

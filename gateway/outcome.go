@@ -24,6 +24,7 @@ const (
 	outcomeInvalid           outcome = "invalid_request"
 	outcomeTooLarge          outcome = "request_too_large"
 	outcomeUnknownModel      outcome = "model_not_found"
+	outcomeUnroutable        outcome = "unroutable" // no target of the model can serve it
 	outcomeUnknownRoute      outcome = "route_not_found"
 	outcomeRateLimited       outcome = "rate_limited"
 	outcomeIdempotency       outcome = "idempotency_refused"

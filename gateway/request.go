@@ -23,12 +23,14 @@ type request struct {
 	dialect *dialect
 	body    []byte
 	edits   []edit // for every target
+	filled  int    // 1 + the index of the edit that sets the alias's default of max_tokens
 
 	model        string
 	stream       bool
 	includeUsage bool  // the client asked for usage in its stream
 	choices      int64 // n times the number of prompts
-	maxTokens    int64 // 0 when absent
+	asked        int64 // max_tokens as the client wants it, within the cap; 0 when absent
+	maxTokens    int64 // the same, with the alias's default; 0 when absent
 	maxKey       string
 	input        int64 // estimate, tokens
 
@@ -203,9 +205,11 @@ func (r *request) bound(limit config.MaxTokens) {
 		if fill > 0 {
 			r.maxTokens = fill
 			r.edits = append(r.edits, r.setting(r.dialect.maxKeys[0], strconv.AppendInt(nil, fill, 10)))
+			r.filled = len(r.edits)
 		}
 		return
 	}
+	r.asked = r.maxTokens
 	if ceiling == 0 {
 		return
 	}
@@ -215,6 +219,7 @@ func (r *request) bound(limit config.MaxTokens) {
 		}
 	}
 	r.maxTokens = min(r.maxTokens, ceiling)
+	r.asked = r.maxTokens
 }
 
 // address returns the body for one deployment: with its model name, the tenant's

@@ -13,7 +13,7 @@ import (
 // and bounds it, and knows nothing of what the upstream stores.
 var responses = dialect{
 	path: "/v1/responses", operation: "chat",
-	fields:  append([]string{"input", "instructions", "max_output_tokens"}, common...),
+	fields:  append([]string{"input", "instructions", "text", "max_output_tokens"}, common...),
 	maxKeys: []string{"max_output_tokens"},
 	streams: true, generates: true, salted: true, modelPath: "response.model",
 	estimate: estimateResponse, event: readResponseEvent, whole: readResponse, failed: responseError,

@@ -12,10 +12,14 @@ import (
 func (g *Gateway) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for _, d := range dialects {
-		mux.Handle("POST "+d.path, g.answering(func(x *exchange) *failure {
+		post := g.answering(func(x *exchange) *failure {
 			x.dialect = d
 			return x.complete()
-		}))
+		})
+		mux.Handle("POST "+d.path, post)
+		if d.streams {
+			mux.Handle("GET "+d.path, g.upgrading(post))
+		}
 		mux.Handle(d.path, g.answering(wrongMethod("POST")))
 	}
 	mux.Handle("GET /v1/models", g.answering((*exchange).listModels))

@@ -46,7 +46,7 @@ func (g *Gateway) openStore(c config.Store, env config.Environment) error {
 
 // accountOf is the account of the i-th key of a tenant.
 func accountOf(t *config.Tenant, i int) store.Account {
-	return store.Account{Tenant: t.Name, Key: t.Keys[i].Called(i)}
+	return store.Account{Tenant: t.Name, Key: t.Keys[i].Label(i)}
 }
 
 // scopesOf are all scopes of a configuration.

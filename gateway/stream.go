@@ -28,13 +28,20 @@ const maxHeld = 64 << 10
 type relay struct {
 	x         *exchange
 	timers    *timers
-	hideUsage bool  // the client did not ask for usage: its chunk stays here
-	choices   int64 // how many finish reasons make the answer complete
+	beat      *heartbeat // nil when the client gets none
+	progress  progress   // nil when each event of the stream is a token
+	hideUsage bool       // the client did not ask for usage: its chunk stays here
+	choices   int64      // how many finish reasons make the answer complete
 
 	held     []byte // what came before the first output
 	finished int64
 	done     bool // the last event has passed
 	written  bool // something awaits a flush
+}
+
+// progress is a stream that knows what was used before its end.
+type progress interface {
+	Progress() (input, output int64)
 }
 
 // stream passes events on as they come, byte for byte: whatever one read brought
@@ -48,11 +55,14 @@ func (r *relay) stream(ctx context.Context, response *http.Response) *failure {
 	if !r.x.dialect.streams {
 		return badAnswer("the upstream streamed where no stream belongs", nil)
 	}
+	r.progress, _ = response.Body.(progress)
 	buffer := buffers.Get().(*[8 << 10]byte)
 	defer buffers.Put(buffer)
 	var frames framer
+	defer r.beat.stop()
 	for {
 		n, readErr := response.Body.Read(buffer[:])
+		r.beat.hold()
 		now := r.x.g.now()
 		for f := range frames.push(buffer[:n]) {
 			if failure := r.handle(f, now); failure != nil {
@@ -69,6 +79,7 @@ func (r *relay) stream(ctx context.Context, response *http.Response) *failure {
 		if !r.flush() {
 			return clientGone()
 		}
+		r.beat.release()
 	}
 }
 
@@ -118,6 +129,13 @@ func (r *relay) note(c *chunk, now time.Time) {
 		x.last = now
 		x.spent.estimate.Output++
 		x.live.output.Add(1)
+	}
+	if r.progress != nil {
+		input, output := r.progress.Progress()
+		x.spent.estimate.Output = output
+		if input > 0 {
+			x.spent.estimate.Input = input
+		}
 	}
 	if c.reason != "" {
 		r.finished += c.finished

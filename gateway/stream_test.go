@@ -236,7 +236,7 @@ func TestTimeouts(t *testing.T) {
 			c.Models[0].Timeouts = config.Timeouts{FirstToken: config.Duration(first), Idle: config.Duration(idle), Total: config.Duration(total)}
 		})
 	}
-	const soon, late = 20 * time.Millisecond, time.Minute
+	const soon, late = 500 * time.Millisecond, time.Minute // soon is long for a request to arrive on a busy machine
 	event := func(message string) string {
 		return `data: {"error":{"message":"` + message + `","type":"timeout_error","param":null,"code":"upstream_timeout"}}` + "\n\n"
 	}

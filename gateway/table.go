@@ -6,6 +6,8 @@ import (
 
 	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/llmctl/llmctl/gateway/health"
+	"github.com/llmctl/llmctl/gateway/route"
+	"github.com/llmctl/llmctl/gateway/segments"
 	"github.com/llmctl/llmctl/gateway/store"
 	"github.com/llmctl/llmctl/gateway/usage"
 )
@@ -15,6 +17,8 @@ import (
 type table struct {
 	origin     time.Time // of the gateway, for models' created
 	maxBody    int64
+	origins    []string       // that may use WebSocket from browsers
+	keepAlive  time.Duration  // of event streams; 0 is never
 	adminToken *config.Digest // nil when the admin listener is open
 	answersFor time.Duration  // how long idempotency keys are remembered
 
@@ -23,6 +27,7 @@ type table struct {
 	models     map[string]*model // by alias
 	aliases    []string          // in the order of the configuration
 	providers  []*provider
+	classes    []string // the most urgent first
 }
 
 // model is an alias with what stands behind it.
@@ -34,8 +39,10 @@ type model struct {
 	rename    bool    // answers carry the alias in the place of the deployment's name
 	hitCharge float64 // share of the price that an answer from a cache costs
 	targets   []*target
-	weights   []int // of targets, for route.Weighted
 	fallbacks []*target
+	chooser   *route.Chooser   // among targets and fallbacks
+	judges    bool             // requests by their complexity
+	sketch    *segments.Sketch // nil when there is to be no report
 }
 
 // target is a deployment: a model of a provider.
@@ -44,7 +51,11 @@ type target struct {
 	model    string
 	name     string // provider/model
 	canary   bool
+	context  int64   // tokens that fit; 0: unknown
+	factor   float64 // of its tokens that one of the gateway's estimate is
 	fallback bool
+	metrics  armMetrics
+	patient  bool // a fallback that does not take what others have no room for
 	price    usage.Price
 }
 
@@ -60,9 +71,13 @@ type retryRules struct {
 // newTable builds a table from a checked configuration. What lives on is taken
 // from old into next, and what is new is added there.
 func newTable(c *config.Config, env config.Environment, old state, next *state) (*table, error) {
-	t := &table{maxBody: int64(c.MaxBody), models: map[string]*model{}}
+	t := &table{maxBody: int64(c.MaxBody), models: map[string]*model{}, classes: classNames(c)}
 	if t.answersFor = time.Duration(c.Idempotency.TTL); t.answersFor == 0 {
 		t.answersFor = config.DefaultIdempotency
+	}
+	t.keepAlive = time.Duration(c.SSEKeepAlive)
+	for _, o := range c.Origins {
+		t.origins = append(t.origins, string(o))
 	}
 	if t.maxBody == 0 {
 		t.maxBody = config.DefaultMaxBody
@@ -83,16 +98,20 @@ func newTable(c *config.Config, env config.Environment, old state, next *state) 
 		t.providers = append(t.providers, provider)
 	}
 	for i := range c.Models {
-		m := newModel(&c.Models[i], byName)
+		m := newModel(&c.Models[i], byName, c.Flags)
+		if config.On(c.Segments.Enabled) {
+			m.sketch = next.sketch(old, m.alias, int(c.Segments.Excerpt))
+		}
 		t.models[m.alias] = m
 		t.aliases = append(t.aliases, m.alias)
 	}
 	return t, t.price(c)
 }
 
-func newModel(c *config.Model, providers map[string]*provider) *model {
+func newModel(c *config.Model, providers map[string]*provider, flags []config.Flag) *model {
 	m := &model{
 		alias: c.Alias, limit: c.MaxTokens, timeouts: c.Timeouts.WithDefaults(), rename: c.ResponseModel == "alias",
+		chooser: newChooser(c, flags), judges: c.CostCeiling != nil,
 		retry: retryRules{attempts: config.DefaultAttempts, backoff: config.DefaultBackoff},
 	}
 	if c.Retry.Attempts > 0 {
@@ -108,18 +127,24 @@ func newModel(c *config.Model, providers map[string]*provider) *model {
 	m.retry.budget = health.NewBudget(budget)
 	for _, t := range c.Targets {
 		m.targets = append(m.targets, newTarget(t, providers))
-		m.weights = append(m.weights, t.Share())
 	}
 	for _, t := range c.Fallback {
 		f := newTarget(t, providers)
-		f.fallback = true
+		f.fallback, f.patient = true, !config.On(t.WhenSaturated)
 		m.fallbacks = append(m.fallbacks, f)
 	}
 	return m
 }
 
 func newTarget(c config.Target, providers map[string]*provider) *target {
-	return &target{provider: providers[c.Provider], model: c.Model, name: c.Provider + "/" + c.Model, canary: c.Canary}
+	t := &target{
+		provider: providers[c.Provider], model: c.Model, name: c.Provider + "/" + c.Model, canary: c.Canary,
+		context: int64(c.Context), factor: c.TokensFactor,
+	}
+	if t.factor == 0 {
+		t.factor = 1
+	}
+	return t
 }
 
 // pool is the provider's, or a new one.

@@ -35,7 +35,7 @@ type provider struct {
 func newProvider(c config.Provider, env config.Environment, pool *pool) *provider {
 	return &provider{
 		name: c.Name, kind: kinds[c.Kind], kindName: cmp.Or(c.Kind, "openai"), key: env[c.KeyEnv], pool: pool,
-		cacheSalt: config.On(c.CacheSalt), streamUsage: config.On(c.StreamUsage),
+		cacheSalt: config.On(c.CacheSalt), streamUsage: config.On(c.StreamUsage) || alwaysCounts(c.Kind),
 	}
 }
 

@@ -73,7 +73,8 @@ Written from the commands' own help by ` + "`make golden`" + `.
 Each flag can be set by an environment variable too: ` + "`--max-model-len` by `LLMCTL_MAX_MODEL_LEN`" + `.
 Of several places that say the same, the strongest comes first: flag, environment,
 scenario file (` + "`-f`" + `), user configuration (` + "`$XDG_CONFIG_HOME/llmctl/config.yaml`" + `, a map from
-flag names to values), default. ` + "`OPENAI_BASE_URL` and `OPENAI_API_KEY`" + ` are honoured by bench.
+flag names to values), default. ` + "`OPENAI_BASE_URL` and `OPENAI_API_KEY`" + ` are honoured by bench
+and conform.
 
 Results go to standard output, progress and warnings to standard error. NO_COLOR
 is respected, and nothing is drawn off a terminal.
@@ -90,7 +91,7 @@ Units in values: 4/s, 500ms, 80GB, 80GiB, 8k.
 | 1 | could not do it: target unreachable, file unreadable, engine failed; doctor: a check failed |
 | 2 | bad command line, scenario or configuration; nothing was started |
 | 97 | measured, but not trustworthy: the client was the limit, too many requests failed (--max-failures), or nothing was measured |
-| 99 | an SLO or assertion that was asked for did not hold; size: no feasible plan |
+| 99 | an SLO or assertion that was asked for did not hold; size: no feasible plan; conform: a case failed |
 | 130 | interrupted; partial results were written |
 
 ## Assertions

@@ -62,7 +62,11 @@ func (f *gatewayFlags) run(s *iostreams.IO) error {
 		return usagef("--config is missing, expected a file such as examples/gateway.yaml")
 	}
 	log := slog.New(slog.NewJSONHandler(s.Err, nil))
-	file, c, err := reload.Open(f.path, reload.Options{Logger: log})
+	told := log
+	if f.check {
+		told = nil // which says it in words of its own
+	}
+	file, c, err := reload.Open(f.path, reload.Options{Logger: told})
 	if err != nil {
 		return usage(err)
 	}
@@ -78,7 +82,12 @@ func (f *gatewayFlags) run(s *iostreams.IO) error {
 		return err
 	}
 	defer closeLedger(ledger, log) // after the gateway
-	g, err := gateway.New(c, gateway.Options{Logger: log, LookupEnv: lookup, Ledger: ledger})
+	traces, err := startTraces(c, log, lookup)
+	if err != nil {
+		return usagef("%s: %w", f.path, err)
+	}
+	defer traces.stop()
+	g, err := gateway.New(c, gateway.Options{Logger: log, LookupEnv: lookup, Traces: traces.provider(), Ledger: ledger})
 	if err != nil {
 		return usagef("%s: %w", f.path, err)
 	}
@@ -87,9 +96,6 @@ func (f *gatewayFlags) run(s *iostreams.IO) error {
 	servers, err := openGateway(c, g, log)
 	if err != nil {
 		return err
-	}
-	for _, text := range c.Warnings() {
-		log.Warn(text)
 	}
 	return servers.serve(s, f, g, file)
 }

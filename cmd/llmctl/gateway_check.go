@@ -97,7 +97,7 @@ func tenantTable(c *config.Config) reports.Table {
 		}
 		t.Rows = append(t.Rows, []string{tenant.Name, "", bounds(tenant.Limits), listed(tenant.Models), classes})
 		for i, k := range tenant.Keys {
-			t.Rows = append(t.Rows, []string{"", k.Called(i), bounds(k.Limits), narrowed(k.Models), narrowed(k.Classes)})
+			t.Rows = append(t.Rows, []string{"", k.Label(i), bounds(k.Limits), narrowed(k.Models), narrowed(k.Classes)})
 		}
 	}
 	return t
@@ -138,13 +138,13 @@ func bounds(l config.Limits) string {
 func modelTable(c *config.Config) reports.Table {
 	t := reports.Table{Header: []string{"model", "goes to", "share", "of"}}
 	for _, m := range c.Models {
-		sum := 0
+		sums := map[string]int{} // by flag, whose targets share the requests that have it
 		for _, target := range m.Targets {
-			sum += target.Share()
+			sums[target.Flag] += target.Share()
 		}
 		alias := m.Alias
 		for _, target := range m.Targets {
-			share := fmt.Sprintf("%.3g %%", 100*float64(target.Share())/float64(sum))
+			share := fmt.Sprintf("%.3g %%", 100*float64(target.Share())/float64(max(1, sums[target.Flag])))
 			t.Rows = append(t.Rows, []string{alias, target.Provider + "/" + target.Model, share, conditions(target)})
 			alias = ""
 		}

@@ -3,7 +3,10 @@ package main
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"io"
 	"net/http"
@@ -25,6 +28,7 @@ type runningGateway struct {
 	cmd        *exec.Cmd
 	path       string // of its configuration
 	url, admin string
+	client     *http.Client
 	lines      chan map[string]any // of its log
 	done       chan struct{}
 	mu         sync.Mutex
@@ -54,7 +58,7 @@ func startGateway(t *testing.T, configuration string, args ...string) *runningGa
 	if runtime.GOOS == "windows" {
 		t.Skip("a process can not be sent signals there")
 	}
-	g := &runningGateway{t: t, path: filepath.Join(t.TempDir(), "gateway.yaml"), lines: make(chan map[string]any, 1000), done: make(chan struct{})}
+	g := &runningGateway{t: t, client: http.DefaultClient, path: filepath.Join(t.TempDir(), "gateway.yaml"), lines: make(chan map[string]any, 1000), done: make(chan struct{})}
 	g.configure(configuration)
 	self, err := os.Executable()
 	if err != nil {
@@ -152,12 +156,14 @@ func (g *runningGateway) end() {
 func (g *runningGateway) open(alias string) (*http.Response, error) {
 	g.t.Helper()
 	body := fmt.Sprintf(`{"model":%q,"stream":true,"messages":[{"role":"user","content":"hi"}]}`, alias)
-	r, err := http.NewRequestWithContext(g.t.Context(), http.MethodPost, g.url+"/v1/chat/completions", strings.NewReader(body))
+	ctx, cancel := context.WithTimeout(g.t.Context(), gatewayPatience)
+	g.t.Cleanup(cancel)
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, g.url+"/v1/chat/completions", strings.NewReader(body))
 	if err != nil {
 		g.t.Fatal(err)
 	}
 	r.Header.Set("Authorization", "Bearer sk-gateway")
-	return http.DefaultClient.Do(r)
+	return g.client.Do(r)
 }
 
 // status of a request for an alias.
@@ -179,7 +185,7 @@ func (g *runningGateway) get(url string) (int, string) {
 		g.t.Fatal(err)
 	}
 	r.Header.Set("Authorization", "Bearer "+gatewayToken)
-	response, err := http.DefaultClient.Do(r)
+	response, err := g.client.Do(r)
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -352,4 +358,110 @@ func TestHangupReloadsTheGateway(t *testing.T) {
 	}
 	g.signal(os.Interrupt)
 	g.end()
+}
+
+// certificate writes one for 127.0.0.1 and its key, and returns who trusts it.
+func certificate(t *testing.T) (cert, key string, client *http.Client) {
+	t.Helper()
+	server := httptest.NewTLSServer(http.NotFoundHandler())
+	defer server.Close()
+	pair := server.TLS.Certificates[0]
+	encoded, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	for path, block := range map[string]*pem.Block{
+		cert: {Type: "CERTIFICATE", Bytes: pair.Certificate[0]}, key: {Type: "PRIVATE KEY", Bytes: encoded},
+	} {
+		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	trusted := x509.NewCertPool()
+	trusted.AddCert(server.Certificate())
+	return cert, key, &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trusted}, ForceAttemptHTTP2: true}}
+}
+
+func TestGatewaySpeaksTLSOnBothAddresses(t *testing.T) {
+	cert, key, client := certificate(t)
+	endpoint, release := pausing(t)
+	text := gatewayFile(endpoint, "small", fmt.Sprintf("tls: { cert: %q, key: %q }\n", cert, key))
+	text = strings.Replace(text, "admin: {", fmt.Sprintf("admin: { tls: { cert: %q, key: %q },", cert, key), 1)
+	g := startGateway(t, text)
+	g.client = client
+	defer client.CloseIdleConnections()
+	if status, body := g.get(g.admin + "/metrics"); !strings.HasPrefix(g.admin, "https://") || status != 200 || !strings.Contains(body, "llmctl_gateway_") {
+		t.Errorf("%s/metrics answers %d", g.admin, status)
+	}
+	if response, err := http.Get(strings.Replace(g.url, "https:", "http:", 1) + "/livez"); err == nil {
+		_ = response.Body.Close()
+		if response.StatusCode != http.StatusBadRequest {
+			t.Errorf("without TLS: status %d", response.StatusCode)
+		}
+	}
+	response, err := g.open("small")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := make([]byte, len(gatewayHello)) // before the rest is there
+	if _, err := io.ReadFull(response.Body, first); err != nil || response.ProtoMajor != 2 {
+		t.Errorf("%v over %s", err, response.Proto)
+	}
+	g.signal(syscall.SIGTERM)
+	g.await("draining")
+	release()
+	if got := rest(t, response.Body); got != gatewayRest {
+		t.Errorf("the stream ended with %q", got)
+	}
+	g.end()
+}
+
+// A client with one connection may have as many streams as it likes: none waits
+// for another to end.
+func TestThreeHundredStreamsOnOneConnectionAllProgress(t *testing.T) {
+	cert, key, client := certificate(t)
+	client.Transport.(*http.Transport).HTTP2 = &http.HTTP2Config{StrictMaxConcurrentRequests: true}
+	endpoint, release := pausing(t)
+	g := startGateway(t, gatewayFile(endpoint, "small", fmt.Sprintf("tls: { cert: %q, key: %q }\n", cert, key)))
+	g.client = client
+	defer client.CloseIdleConnections()
+	var streams []io.ReadCloser
+	for range 300 {
+		streams = append(streams, g.begin("small"))
+	}
+	release()
+	for _, stream := range streams {
+		if got := rest(t, stream); got != gatewayRest {
+			t.Fatalf("a stream ended with %q", got)
+		}
+	}
+	g.signal(syscall.SIGTERM)
+	g.end()
+}
+
+func TestGatewaySendsItsTracesBeforeItEnds(t *testing.T) {
+	posts := make(chan string, 100)
+	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		posts <- r.URL.Path
+	}))
+	defer collector.Close()
+	endpoint, release := pausing(t)
+	release()
+	g := startGateway(t, gatewayFile(endpoint, "small", fmt.Sprintf("traces: { endpoint: %q }\n", collector.URL)))
+	if got := g.status("small"); got != 200 {
+		t.Errorf("status %d", got)
+	}
+	g.signal(syscall.SIGTERM)
+	g.end()
+	select {
+	case path := <-posts:
+		if path != "/v1/traces" {
+			t.Errorf("a POST to %s", path)
+		}
+	default:
+		t.Error("no traces were sent")
+	}
 }

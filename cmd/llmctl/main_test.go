@@ -3,11 +3,14 @@ package main
 import (
 	"flag"
 	"fmt"
+	"net/http/httptest"
 	"os"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/llmctl/llmctl/loadgen/mock"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files and the expected parts of scripts")
@@ -32,6 +35,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits,
 			"await": await,
+			"mock":  startMock,
 		},
 	})
 }
@@ -55,6 +59,17 @@ func await(ts *testscript.TestScript, neg bool, args []string) {
 		time.Sleep(20 * time.Millisecond)
 	}
 	ts.Fatalf("%s did not appear", args[0])
+}
+
+// startMock serves a faultless mock until the script ends, and puts its address in
+// a variable: mock VARIABLE KEY.
+func startMock(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: mock VARIABLE KEY")
+	}
+	server := httptest.NewServer(&mock.Server{APIKey: args[1]})
+	ts.Defer(server.Close)
+	ts.Setenv(args[0], server.URL)
 }
 
 // exits runs a command and checks its exit code: exits CODE COMMAND ARGS…

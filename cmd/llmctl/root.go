@@ -53,7 +53,7 @@ its own (gateway, serve) to try everything on.`,
 	root.Version = buildinfo.Version()
 	root.AddCommand(
 		newSize(s), newSimulate(s), newCalibrate(s), newBench(s), newInfer(s), newReport(s),
-		newServe(s), newGateway(s), newStack(s), newMock(s),
+		newServe(s), newGateway(s), newStack(s), newMock(s), newConform(s),
 		newProfiles(s), newDoctor(s),
 		newVersion(s), newMan(s),
 	)

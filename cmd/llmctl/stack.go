@@ -96,10 +96,12 @@ func runStack(s *iostreams.IO, flags *engineFlags, e *engine.Engine, key string)
 	return serveUntil(stop, &alone, time.Second, g.Drain, front, behind)
 }
 
-// stackConfig is a gateway for one tenant without limits.
+// stackConfig is a gateway for one tenant without limits, which leaves nothing
+// behind on the disk.
 func stackConfig(engineURL, model, key string) *config.Config {
 	return &config.Config{
 		Listen:    "127.0.0.1:0",
+		Store:     config.Store{Usage: config.StoreNone},
 		Tenants:   []config.Tenant{{Name: "bench", Keys: []config.Key{{Hash: config.HashKey(key)}}}},
 		Providers: []config.Provider{{Name: "engine", Kind: "openai", Endpoints: []string{engineURL}}},
 		Models:    []config.Model{{Alias: model, Targets: []config.Target{{Provider: "engine", Model: model}}}},

@@ -84,14 +84,16 @@ func (s *server) only(method string, next http.HandlerFunc) http.Handler {
 }
 
 // authorized guards /v1 with the API key, as vLLM does; health and metrics stay
-// open to probes.
+// open to probes. Of two Authorization headers neither counts: which one does
+// differs from server to server, so a hop before this one may have checked the
+// other.
 func (s *server) authorized(next http.Handler) http.Handler {
 	if s.APIKey == "" {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-		valid := strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare([]byte(key), []byte(s.APIKey)) == 1
+		valid := len(r.Header.Values("Authorization")) == 1 && strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare([]byte(key), []byte(s.APIKey)) == 1
 		if !valid && strings.HasPrefix(r.URL.Path, "/v1/") {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			refuse(w, http.StatusUnauthorized, "Incorrect API key provided.", "", "invalid_api_key")
@@ -101,8 +103,8 @@ func (s *server) authorized(next http.Handler) http.Handler {
 	})
 }
 
-// identified gives every answer an x-request-id: the client's, if it is sane, or
-// a new one.
+// identified gives every answer an x-request-id, the client's, if it is sane, or
+// a new one, and says that it is what its content type says.
 func (s *server) identified(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := r.Header.Get("X-Request-Id")
@@ -110,6 +112,7 @@ func (s *server) identified(next http.Handler) http.Handler {
 			id = newID()
 		}
 		w.Header().Set("X-Request-Id", id)
+		w.Header().Set("X-Content-Type-Options", "nosniff") // a model's text may look like HTML
 		next.ServeHTTP(w, r)
 	})
 }

@@ -355,3 +355,17 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 }
+
+// Which of two keys counts differs from server to server: here neither does.
+func TestTwoKeysAreRefused(t *testing.T) {
+	f := serve(t, engine.Config{}, Options{APIKey: "secret"})
+	for _, keys := range [][]string{{"Bearer secret", "Bearer other"}, {"Bearer other", "Bearer secret"}, {"Bearer secret", "Bearer secret"}} {
+		status, header, _ := f.do(t.Context(), "GET", "/v1/models", "", http.Header{"Authorization": keys})
+		if status != 401 {
+			t.Errorf("%v: status %d, want 401", keys, status)
+		}
+		if header.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%v: header %v", keys, header)
+		}
+	}
+}

@@ -12,6 +12,9 @@ func (c *Config) Validate() error {
 	if err := checkRanges("", reflect.ValueOf(*c)); err != nil {
 		return err
 	}
+	if err := c.Segments.check(); err != nil {
+		return err
+	}
 	all, err := c.collect()
 	if err != nil {
 		return err
@@ -39,7 +42,7 @@ func (c *Config) collect() (*collection, error) {
 	all.tenants, errs[0] = namesOf("tenant", "tenants", "name", c.Tenants, func(t Tenant) string { return t.Name })
 	all.providers, errs[1] = namesOf("provider", "providers", "name", c.Providers, func(p Provider) string { return p.Name })
 	all.aliases, errs[2] = namesOf("model", "models", "alias", c.Models, func(m Model) string { return m.Alias })
-	all.classes, errs[3] = namesOf("class", "classes", "name", c.latencyClasses(), func(c Class) string { return c.Name })
+	all.classes, errs[3] = namesOf("class", "classes", "name", c.AllClasses(), func(c Class) string { return c.Name })
 	all.flags, errs[4] = namesOf("flag", "flags", "name", c.Flags, func(f Flag) string { return f.Name })
 	all.filters, errs[5] = namesOf("filter", "filters", "name", c.Filters, func(f Filter) string { return f.Name })
 	for _, err := range errs {
@@ -59,12 +62,4 @@ func (c *Config) collect() (*collection, error) {
 		all.kinds[p.Name] = p.Kind
 	}
 	return all, nil
-}
-
-// latencyClasses are the configured classes, or those that there are without any.
-func (c *Config) latencyClasses() []Class {
-	if len(c.Classes) > 0 {
-		return c.Classes
-	}
-	return DefaultClasses()
 }

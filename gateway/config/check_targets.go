@@ -70,9 +70,6 @@ func (t *Target) check(all *collection) error {
 }
 
 func checkCapabilities(words []string) error {
-	if words != nil && len(words) == 0 {
-		return errors.New("capabilities is empty: list some, or leave it out when they are not known")
-	}
 	seen := map[string]bool{}
 	for i, word := range words {
 		switch err := checkName(word); {

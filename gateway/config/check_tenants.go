@@ -39,23 +39,15 @@ func (t *Tenant) check(all *collection, owners map[Digest]string) error {
 	for i := range t.Keys {
 		k := &t.Keys[i]
 		err := k.check(t, all, owners)
-		if name := k.Called(i); err == nil && taken[name] {
+		if name := k.Label(i); err == nil && taken[name] {
 			err = fmt.Errorf("name %q appears twice", name)
 		}
 		if err != nil {
 			return fmt.Errorf("key %d: %w", i+1, err)
 		}
-		taken[k.Called(i)] = true
+		taken[k.Label(i)] = true
 	}
 	return nil
-}
-
-// Called is the name of the i-th key of a tenant, counted from 0.
-func (k *Key) Called(i int) string {
-	if k.Name != "" {
-		return k.Name
-	}
-	return fmt.Sprintf("key-%d", i+1)
 }
 
 func (k *Key) check(t *Tenant, all *collection, owners map[Digest]string) error {

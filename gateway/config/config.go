@@ -4,19 +4,22 @@ package config
 // listed here are refused. A tag such as in:"(0,1]" says what a number may be; a
 // number without one is above zero.
 type Config struct {
-	Listen      string      `yaml:"listen"`          // host:port of the API
-	TLS         TLS         `yaml:"tls,omitempty"`   // of the API; without a certificate it speaks plain HTTP
-	Admin       Admin       `yaml:"admin,omitempty"` // metrics, health, usage and the page, apart from the API
-	Store       Store       `yaml:"store,omitempty"`
-	Traces      Traces      `yaml:"traces,omitempty"`
-	MaxBody     Size        `yaml:"max_body,omitempty"` // largest request body; 0 means DefaultMaxBody
-	Idempotency Idempotency `yaml:"idempotency,omitempty"`
-	Classes     []Class     `yaml:"classes,omitempty"` // absent: interactive before batch
-	Flags       []Flag      `yaml:"flags,omitempty"`
-	Filters     []Filter    `yaml:"filters,omitempty"`
-	Tenants     []Tenant    `yaml:"tenants"`
-	Providers   []Provider  `yaml:"providers"`
-	Models      []Model     `yaml:"models"`
+	Listen       string      `yaml:"listen"`          // host:port of the API
+	TLS          TLS         `yaml:"tls,omitempty"`   // of the API; without a certificate it speaks plain HTTP
+	Admin        Admin       `yaml:"admin,omitempty"` // metrics, health, usage and the page, apart from the API
+	Store        Store       `yaml:"store,omitempty"`
+	Traces       Traces      `yaml:"traces,omitempty"`
+	MaxBody      Size        `yaml:"max_body,omitempty"`      // largest request body; 0 means DefaultMaxBody
+	Origins      []Origin    `yaml:"origins,omitempty"`       // of pages in browsers, beside the gateway's own host, that may use WebSocket
+	SSEKeepAlive Duration    `yaml:"sse_keepalive,omitempty"` // silence after which a stream gets a comment, for proxies; never when absent
+	Idempotency  Idempotency `yaml:"idempotency,omitempty"`
+	Classes      []Class     `yaml:"classes,omitempty"` // absent: interactive before batch
+	Flags        []Flag      `yaml:"flags,omitempty"`
+	Filters      []Filter    `yaml:"filters,omitempty"`
+	Segments     Segments    `yaml:"segments,omitempty"`
+	Tenants      []Tenant    `yaml:"tenants"`
+	Providers    []Provider  `yaml:"providers"`
+	Models       []Model     `yaml:"models"`
 }
 
 // TLS is a listener's certificate, as paths of PEM files.
@@ -213,9 +216,13 @@ type Target struct {
 	Canary   bool   `yaml:"canary,omitempty"`                  // its metrics carry arm="canary"
 	// Capabilities are what the deployment can do, of: tools, vision, json_schema,
 	// embeddings, responses, and any other word that requests ask for by header.
-	// Absent means that nothing is known against it.
-	Capabilities []string `yaml:"capabilities,omitempty"`
-	Context      Count    `yaml:"context,omitempty"` // tokens of prompt and answer that fit
+	// Absent means that nothing is known against it, an empty list that it can do
+	// none of them.
+	Capabilities Words `yaml:"capabilities,omitempty"`
+	Context      Count `yaml:"context,omitempty"` // tokens of prompt and answer that fit
+	// TokensFactor is how many tokens of this model one token of the gateway's
+	// estimate is: tokenizers differ. 1 when absent.
+	TokensFactor float64  `yaml:"tokens_factor,omitempty" in:"[0.1,10]"`
 	Classes      []string `yaml:"classes,omitempty"` // classes that it serves; absent means all
 	Flag         string   `yaml:"flag,omitempty"`    // only for requests for which the flag is on, and then before targets without
 	USDPer1M     Price    `yaml:"usd_per_1m,omitempty"`

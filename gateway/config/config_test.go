@@ -69,7 +69,7 @@ models:
     cache: {exact: true, ttl: 5m, semantic: {enabled: true, provider: cluster, model: e, threshold: 0.9}}
     filters: [words, card]
     response_model: alias
-  - {alias: small, targets: [{provider: cluster, model: s}]}
+  - {alias: small, targets: [{provider: cluster, model: s, capabilities: []}]}
 `
 
 // asJSON is indented with tabs, as Go's and other tools write it.

@@ -1,6 +1,9 @@
 package config
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Defaults for what a configuration leaves out.
 const (
@@ -33,6 +36,15 @@ func (t Timeouts) WithDefaults() Timeouts {
 	return t
 }
 
+// AllClasses are the latency classes, the first to go first: those that are listed,
+// else interactive before batch.
+func (c *Config) AllClasses() []Class {
+	if len(c.Classes) == 0 {
+		return []Class{{Name: "interactive", Priority: 0}, {Name: "batch", Priority: 1}}
+	}
+	return slices.SortedStableFunc(slices.Values(c.Classes), func(a, b Class) int { return a.Priority - b.Priority })
+}
+
 // Share is the target's weight, 1 when absent.
 func (t Target) Share() int {
 	if t.Weight == nil {
@@ -51,9 +63,3 @@ func (p Provider) URLs() []string {
 
 // On reads a switch that is on unless set to false.
 func On(b *bool) bool { return b == nil || *b }
-
-// DefaultClasses are the latency classes of a configuration that has none: people
-// who wait go before work that does not.
-func DefaultClasses() []Class {
-	return []Class{{Name: "interactive", Priority: 0}, {Name: "batch", Priority: 1}}
-}

@@ -1,31 +1,75 @@
 package config
 
 import (
+	"maps"
 	"os"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v3"
 )
 
-func readDocs(t testing.TB) string {
+// pages are the documents of the gateway.
+func pages(t testing.TB) map[string]string {
 	t.Helper()
-	data, err := os.ReadFile("../../docs/gateway.md")
-	if err != nil {
-		t.Fatal(err)
+	paths, err := filepath.Glob("../../docs/gateway*.md")
+	if err != nil || len(paths) < 3 {
+		t.Fatalf("documents %v, %v", paths, err)
 	}
-	return string(data)
+	all := map[string]string{}
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[filepath.Base(path)] = string(data)
+	}
+	return all
 }
 
-func TestConfigurationInTheDocsIsAccepted(t *testing.T) {
-	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(readDocs(t), -1)
-	if len(blocks) == 0 {
-		t.Fatal("no configuration in the docs")
+// readDocs is all of them.
+func readDocs(t testing.TB) string {
+	t.Helper()
+	var text strings.Builder
+	for _, page := range pages(t) {
+		text.WriteString(page)
 	}
-	for _, block := range blocks {
-		if _, err := Parse([]byte(block[1])); err != nil {
-			t.Errorf("%v in\n%s", err, block[1])
+	return text.String()
+}
+
+// Documents show whole configurations, and after one only the keys that a step
+// changes.
+func TestConfigurationInTheDocsIsAccepted(t *testing.T) {
+	for name, page := range pages(t) {
+		blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(page, -1)
+		whole := map[string]any{}
+		decode(t, minimal, whole)
+		for _, block := range blocks {
+			step := map[string]any{}
+			decode(t, block[1], step)
+			if step["listen"] != nil {
+				whole = step
+			}
+			merged := maps.Clone(whole)
+			maps.Copy(merged, step)
+			text, err := yaml.Marshal(merged)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Parse(text); err != nil {
+				t.Errorf("%s: %v in\n%s", name, err, block[1])
+			}
 		}
+	}
+}
+
+func decode(t *testing.T, text string, into map[string]any) {
+	t.Helper()
+	if err := yaml.Unmarshal([]byte(text), &into); err != nil {
+		t.Fatalf("%v in\n%s", err, text)
 	}
 }
 

@@ -3,6 +3,7 @@ package config
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 )
 
 const hashPrefix = "sha256:"
@@ -19,6 +20,15 @@ func DigestOf(key string) Digest { return sha256.Sum256([]byte(key)) }
 func HashKey(key string) string {
 	d := DigestOf(key)
 	return hashPrefix + hex.EncodeToString(d[:])
+}
+
+// Label is what the key is called in logs and usage: its name, or key-N for the
+// one at index N-1 of its tenant.
+func (k *Key) Label(index int) string {
+	if k.Name != "" {
+		return k.Name
+	}
+	return fmt.Sprintf("key-%d", index+1)
 }
 
 // Digest is the key's own, whether the configuration holds its hash or names

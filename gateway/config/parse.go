@@ -129,7 +129,7 @@ func checkValue(key, value *yaml.Node, field reflect.StructField) error {
 	switch {
 	case value.Kind == yaml.ScalarNode && value.Tag == "!!null":
 		return fmt.Errorf("line %d: %s has no value: give it one, or leave it out", key.Line, key.Value)
-	case value.Kind == yaml.SequenceNode && len(value.Content) == 0:
+	case value.Kind == yaml.SequenceNode && len(value.Content) == 0 && field.Type != reflect.TypeFor[Words]():
 		return fmt.Errorf("line %d: %s is an empty list: list some, or leave it out", key.Line, key.Value)
 	}
 	if err := checkShape(value, field.Type); err != nil {

@@ -16,12 +16,15 @@ type span struct {
 	open        bool
 }
 
+// anything is the range of a field that has none: finite, and above zero.
+var anything = span{least: 0, most: 1e15, open: true}
+
 // spanOf reads a field's tag, written as in mathematics: in:"(0,1]" is above 0 and
 // at most 1.
 func spanOf(f reflect.StructField) (s span, ok bool) {
 	text, ok := f.Tag.Lookup("in")
 	if !ok {
-		return s, false
+		return anything, false
 	}
 	least, most, cut := strings.Cut(strings.Trim(text, "([]"), ",")
 	var bad1, bad2 error
@@ -47,7 +50,8 @@ func (s span) expected(kind reflect.Kind) string {
 	if s.open {
 		from = "above"
 	}
-	return fmt.Sprintf("expected %s %s %d to %d", what, from, int64(s.least), int64(s.most))
+	digits := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+	return fmt.Sprintf("expected %s %s %s to %s", what, from, digits(s.least), digits(s.most))
 }
 
 var reads = reflect.TypeFor[yaml.Unmarshaler]()

@@ -113,6 +113,9 @@ func TestSettingsThatMakeNoSenseAreRefused(t *testing.T) {
 		{"no body at all", "8MiB", "0", "expected a size above zero"},
 		{"no time to live", "ttl: 1h", "ttl: 0s", "expected a duration above zero"},
 
+		{"a long excerpt", "max_body: 8MiB", "segments: {excerpt: 1001}", "segments.excerpt: expected a whole number from 1 to 1000, got 1001"},
+		{"an excerpt of no report", "max_body: 8MiB", "segments: {enabled: false, excerpt: 10}", "segments.excerpt of a report that is not made"},
+
 		// Classes, flags, filters.
 		{"a class twice", "{name: slow, priority: 5", "{name: fast, priority: 5", `classes: name "fast" appears twice`},
 		{"half a priority", "priority: -1", "priority: 0.5", `line 8: priority: expected a whole number from -1000000 to 1000000, got "0.5"`},
@@ -188,6 +191,7 @@ func TestSettingsThatMakeNoSenseAreRefused(t *testing.T) {
 		{"a price that is no number", "output: 0.6", "output: .nan", `output: expected a number from 0 to 1000000, got ".nan"`},
 		{"a price without end", "output: 0.6", "output: .inf", `got ".inf"`},
 		{"a cached price alone", "{input: 0.4, cached_input: 0.1, output: 0.6}", "{cached_input: 0.1}", "usd_per_1m.cached_input without usd_per_1m.input"},
+		{"tokens that no tokenizer makes", "context: 128k", "tokens_factor: 90", `tokens_factor: expected a number from 0.1 to 10, got "90"`},
 		{"saturation of a target", "weight: 95", "when_saturated: true", "target 1: when_saturated is of fallbacks"},
 
 		// Fallbacks.

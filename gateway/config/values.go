@@ -25,7 +25,7 @@ type Count int64
 func (c *Count) UnmarshalYAML(node *yaml.Node) error {
 	v, err := units.ParseCount(node.Value)
 	if err != nil || v != math.Trunc(v) || v < 1 || v > maxCount {
-		return fmt.Errorf("line %d: expected a whole number from 1, like 600 or 200k, got %q", node.Line, node.Value)
+		return fmt.Errorf("line %d: expected a whole number from 1, like 600 or 200k, got %q", node.Line, shortened(node.Value))
 	}
 	*c = Count(v)
 	return nil
@@ -38,7 +38,7 @@ type Duration time.Duration
 func (d *Duration) UnmarshalYAML(node *yaml.Node) error {
 	v, err := units.ParseDuration(node.Value)
 	if err != nil || v <= 0 {
-		return fmt.Errorf("line %d: expected a duration above zero, like 500ms or 10m, got %q", node.Line, node.Value)
+		return fmt.Errorf("line %d: expected a duration above zero, like 500ms or 10m, got %q", node.Line, shortened(node.Value))
 	}
 	*d = Duration(v)
 	return nil
@@ -54,7 +54,7 @@ type Size int64
 func (s *Size) UnmarshalYAML(node *yaml.Node) error {
 	v, err := units.ParseBytes(node.Value)
 	if err != nil || v < 1 {
-		return fmt.Errorf("line %d: expected a size above zero, like 32MiB, got %q", node.Line, node.Value)
+		return fmt.Errorf("line %d: expected a size above zero, like 32MiB, got %q", node.Line, shortened(node.Value))
 	}
 	*s = Size(v)
 	return nil
@@ -67,8 +67,15 @@ type USD float64
 func (u *USD) UnmarshalYAML(node *yaml.Node) error {
 	v, err := strconv.ParseFloat(node.Value, 64)
 	if err != nil || !(v > 0) || v > maxUSD {
-		return fmt.Errorf("line %d: expected an amount of $ above zero, like 40 or 0.002, got %q", node.Line, node.Value)
+		return fmt.Errorf("line %d: expected an amount of $ above zero, like 40 or 0.002, got %q", node.Line, shortened(node.Value))
 	}
 	*u = USD(v)
 	return nil
 }
+
+// Words is a list that says something other when it is empty than when it is
+// absent.
+type Words []string
+
+// IsZero implements yaml.IsZeroer: an empty list is written.
+func (w Words) IsZero() bool { return w == nil }

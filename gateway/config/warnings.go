@@ -117,7 +117,7 @@ func inTheClear(endpoint string) bool {
 func (w *warnings) model(m *Model) {
 	w.timeouts(m)
 	all := slices.Concat(m.Targets, m.Fallback)
-	for _, class := range w.c.latencyClasses() {
+	for _, class := range w.c.AllClasses() {
 		serves := func(t Target) bool {
 			return (t.Weight == nil || *t.Weight > 0) && (t.Classes == nil || slices.Contains(t.Classes, class.Name))
 		}

@@ -59,7 +59,6 @@ func TestConfigurationsMadeInGoAreChecked(t *testing.T) {
 		{"a negative price", func(c *Config) { c.Models[0].Targets[0].USDPer1M.Input = &half }, "models[0].targets[0].usd_per_1m.input: expected a number from 0 to 1000000, got -0.5"},
 		{"a share above one", func(c *Config) { c.Traces.Sample = &much }, "traces.sample: expected a number from 0 to 1, got 7"},
 		{"a share above one, not absent", func(c *Config) { c.Providers[0].Breaker.FailureRate = much }, "providers[0].breaker.failure_rate: expected a number above 0 to 1, got 7"},
-		{"no capabilities", func(c *Config) { c.Models[0].Targets[0].Capabilities = []string{} }, "capabilities is empty"},
 		{"no models", func(c *Config) { c.Models = nil }, "models is empty, expected at least one"},
 	}
 	for _, test := range tests {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,6 +27,7 @@ type File struct {
 	started *config.Config // what the process listens on and stores to
 	seen    content        // what the latest reload read
 	status  Status
+	warned  []string // of the configuration in use
 	counts  map[Result]int
 }
 
@@ -79,6 +81,7 @@ func Open(path string, o Options) (*File, *config.Config, error) {
 	}
 	now := f.now()
 	f.started = c
+	f.warn(c)
 	f.status = Status{Path: path, Hash: hash(f.seen.data), Loaded: now, Tried: now}
 	return f, c, nil
 }
@@ -142,7 +145,19 @@ func (f *File) bring(data []byte) error {
 		return err
 	}
 	f.status.Restart = config.Restart(f.started, c)
+	f.warn(c)
 	return nil
+}
+
+// warn tells what the author of a configuration may not expect and has not heard.
+func (f *File) warn(c *config.Config) {
+	all := c.Warnings()
+	for _, text := range all {
+		if !slices.Contains(f.warned, text) {
+			f.log.Warn(text)
+		}
+	}
+	f.warned = all
 }
 
 // hash is long enough to tell configurations apart, and short enough to read out.

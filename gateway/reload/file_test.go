@@ -136,7 +136,7 @@ func TestBadFileIsRefusedOnceAndTheOldOneStays(t *testing.T) {
 		if status.Hash != hash || status.Err != `gateway.yaml: line 1: unknown key "tenents", did you mean "tenants"?` {
 			t.Errorf("%+v", status)
 		}
-		if n := strings.Count(f.log.String(), "\n"); n != 1 || !strings.Contains(f.log.String(), "the old one stays") {
+		if n := strings.Count(f.log.String(), "refused"); n != 1 || !strings.Contains(f.log.String(), "the old one stays") {
 			t.Errorf("%d lines:\n%s", n, &f.log)
 		}
 		f.after(written("second"), nil, time.Hour)
@@ -153,7 +153,7 @@ func TestFileThatIsAwayForAMomentIsNoMistake(t *testing.T) {
 		f.after("", os.ErrNotExist, every+Settle/2)
 		f.after(written("second"), nil, time.Hour)
 		f.want("second")
-		if strings.Contains(f.log.String(), "refused") {
+		if strings.Contains(f.log.String(), "the old one stays") {
 			t.Error(&f.log)
 		}
 		f.after("", os.ErrNotExist, time.Hour)
@@ -213,6 +213,20 @@ func TestChangesThatNeedARestartAreTold(t *testing.T) {
 		f.after(written("second"), nil, time.Hour)
 		if got := f.file.Status().Restart; got != nil {
 			t.Errorf("%v, after all is as it was at the start", got)
+		}
+	})
+}
+
+func TestWarningsAreToldOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := follow(t, every)
+		for _, tenant := range []string{"second", "third"} {
+			f.after(written(tenant)+"store: {usage: none}\n", nil, time.Hour)
+		}
+		for _, text := range []string{"admin.listen: none", "store.usage: none"} {
+			if n := strings.Count(f.log.String(), text); n != 1 {
+				t.Errorf("%q is told %d times:\n%s", text, n, &f.log)
+			}
 		}
 	})
 }

@@ -121,7 +121,7 @@ func TestLockedFileIsSurvived(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer other.Close()
+	defer func() { _ = other.Close() }()
 	other.SetMaxOpenConns(1)
 	exec1(t, other, "BEGIN EXCLUSIVE")
 	l.Append(sample())

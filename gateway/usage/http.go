@@ -7,6 +7,9 @@ import (
 	"github.com/llmctl/llmctl/internal/openai"
 )
 
+// readPatience is how long a client may take to read what one write brings.
+const readPatience = 30 * time.Second
+
 // Handler exports usage over HTTP, for GET; the parameters are those of ParseExport.
 // Who may ask is for others to check.
 func Handler(s Source, now func() time.Time) http.Handler {
@@ -16,8 +19,10 @@ func Handler(s Source, now func() time.Time) http.Handler {
 			openai.WriteError(w, http.StatusBadRequest, openai.NewError("invalid_request_error", err.Error(), "", ""))
 			return
 		}
-		began := false
+		began, control := false, http.NewResponseController(w)
 		out := writerFunc(func(p []byte) (int, error) {
+			// Who reads has time for each part; a query of years takes what it takes.
+			_ = control.SetWriteDeadline(time.Now().Add(readPatience)) // writers without deadlines, as in tests, have none
 			if !began {
 				began = true
 				w.Header().Set("Content-Type", e.contentType())

@@ -1,9 +1,11 @@
 package usage
 
 import (
+	"context"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -179,6 +181,32 @@ func TestExportOfAStoreThatFails(t *testing.T) {
 			t.Errorf("%q: status %d, %s", query, w.Code, w.Body)
 		}
 	}
+}
+
+// breaking is a store that fails after one request.
+type breaking struct{ fakeStore }
+
+func (*breaking) requests(_ context.Context, _, _ time.Time, each func(*Record) error) error {
+	return errors.Join(each(sample()), errors.New("gone"))
+}
+
+// An export that breaks off does not look whole: the connection ends with it.
+func TestExportThatBreaksOffIsCut(t *testing.T) {
+	server := httptest.NewServer(Handler(&Reader{&breaking{}}, func() time.Time { return noon }))
+	defer server.Close()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"?by=request", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := server.Client().Do(r)
+	if err == nil {
+		_, err = io.ReadAll(response.Body)
+		_ = response.Body.Close()
+	}
+	if err == nil {
+		t.Error("the client was not told that the rest is missing")
+	}
+	server.Client().CloseIdleConnections()
 }
 
 func TestSpendingIsThatOfTheDayAndTheMonth(t *testing.T) {

@@ -94,15 +94,25 @@ func (l *Ledger) Append(r *Record) {
 		l.stats.Lost++
 		return
 	}
-	l.serial++
 	l.pending.push(r)
-	l.pending.last().id = fmt.Sprintf("%s%010x", l.prefix, l.serial)
+	l.pending.last().id = l.nextID()
 	if l.pending.len() == batchSize {
 		select {
 		case l.wake <- struct{}{}:
 		default: // it is awake
 		}
 	}
+}
+
+// nextID makes the key of a record. The caller holds mu.
+func (l *Ledger) nextID() string {
+	l.serial++
+	const width = 10 // so that they sort as they rise
+	id := append(make([]byte, 0, len(l.prefix)+width), l.prefix...)
+	for shift := 4 * (width - 1); shift >= 0; shift -= 4 {
+		id = append(id, "0123456789abcdef"[l.serial>>shift&15])
+	}
+	return string(id)
 }
 
 // Stats returns how the ledger fares.

@@ -68,7 +68,7 @@ func CheckSpec(spec string) error {
 	case spec == "none", isPostgres(spec):
 		return nil
 	case isFile && file == "":
-		return errors.New("expected a file after sqlite:")
+		return errors.New("expected sqlite:FILE, got no file")
 	case isFile:
 		return nil
 	}

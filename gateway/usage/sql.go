@@ -19,19 +19,15 @@ type database struct {
 	placeholder func(n int) string // of the n-th argument, from 1
 	explain     func(error) error  // makes the driver's errors clear
 
-	insertFull string // of rowsPerInsert requests
-	upsert     string // of one bin
 }
 
 const (
-	rowsPerInsert = 50   // of requests; 32,766 arguments is the most that SQLite takes
+	rowsPerInsert = 50   // at once: parsing a statement takes longer than running it, and each is a round trip to Postgres
 	pruneSlice    = 5000 // requests that are deleted at once
 )
 
 func newDatabase(db *sql.DB, placeholder func(int) string, explain func(error) error) *database {
-	d := &database{db: db, placeholder: placeholder, explain: explain}
-	d.insertFull, d.upsert = d.insert(rowsPerInsert), d.upsertStatement()
-	return d
+	return &database{db: db, placeholder: placeholder, explain: explain}
 }
 
 // insert is the statement that adds n requests.
@@ -61,14 +57,14 @@ func (d *database) values(n, width int) string {
 	return b.String()
 }
 
-// upsertStatement adds sums to those of their bin.
-func (d *database) upsertStatement() string {
+// upsert is the statement that adds n sums to those of their bins.
+func (d *database) upsert(n int) string {
 	names, updates := slices.Clone(binColumns), make([]string, len(columns))
 	for i, c := range columns {
 		names = append(names, c.name)
 		updates[i] = fmt.Sprintf("%s = llmctl_usage.%[1]s + excluded.%[1]s", c.name)
 	}
-	return "INSERT INTO llmctl_usage (" + strings.Join(names, ", ") + ") VALUES " + d.values(1, len(names)) +
+	return "INSERT INTO llmctl_usage (" + strings.Join(names, ", ") + ") VALUES " + d.values(n, len(names)) +
 		" ON CONFLICT (" + strings.Join(binColumns, ", ") + ") DO UPDATE SET " + strings.Join(updates, ", ")
 }
 
@@ -102,23 +98,12 @@ func (d *database) known(ctx context.Context, tx *sql.Tx, id string) (bool, erro
 }
 
 func (d *database) addRequests(ctx context.Context, tx *sql.Tx, batch []Record) error {
-	args := make([]any, 0, rowsPerInsert*len(requestColumns))
-	for part := range slices.Chunk(batch, rowsPerInsert) {
-		statement := d.insertFull
-		if len(part) < rowsPerInsert {
-			statement = d.insert(len(part))
+	return inChunks(ctx, tx, batch, d.insert, func(args []any, r *Record) []any {
+		for _, c := range requestColumns {
+			args = append(args, c.value(r))
 		}
-		args = args[:0]
-		for i := range part {
-			for _, c := range requestColumns {
-				args = append(args, c.value(&part[i]))
-			}
-		}
-		if _, err := tx.ExecContext(ctx, statement, args...); err != nil {
-			return err
-		}
-	}
-	return nil
+		return args
+	})
 }
 
 // addSums adds the batch to the sums of its bins, in one order everywhere: two
@@ -132,12 +117,44 @@ func (d *database) addSums(ctx context.Context, tx *sql.Tx, batch []Record) erro
 		}
 		sums[b].take(&batch[i])
 	}
-	for _, b := range slices.SortedFunc(maps.Keys(sums), bin.compare) {
-		args := b.values()
+	bins := slices.SortedFunc(maps.Keys(sums), bin.compare)
+	return inChunks(ctx, tx, bins, d.upsert, func(args []any, b *bin) []any {
+		args = append(args, b.values()...)
 		for _, c := range columns {
-			args = append(args, *c.of(sums[b]))
+			args = append(args, *c.of(sums[*b]))
 		}
-		if _, err := tx.ExecContext(ctx, d.upsert, args...); err != nil {
+		return args
+	})
+}
+
+// inChunks runs a statement for all rows, rowsPerInsert at a time.
+func inChunks[T any](ctx context.Context, tx *sql.Tx, rows []T, statement func(n int) string, add func([]any, *T) []any) error {
+	run := func(args []any, n int) error {
+		_, err := tx.ExecContext(ctx, statement(n), args...)
+		return err
+	}
+	if len(rows) >= 2*rowsPerInsert {
+		full, err := tx.PrepareContext(ctx, statement(rowsPerInsert))
+		if err != nil {
+			return err
+		}
+		defer func() { _ = full.Close() }() // the transaction ends with it
+		once := run
+		run = func(args []any, n int) error {
+			if n < rowsPerInsert {
+				return once(args, n)
+			}
+			_, err := full.ExecContext(ctx, args...)
+			return err
+		}
+	}
+	var args []any
+	for part := range slices.Chunk(rows, rowsPerInsert) {
+		args = args[:0]
+		for i := range part {
+			args = add(args, &part[i])
+		}
+		if err := run(args, len(part)); err != nil {
 			return err
 		}
 	}

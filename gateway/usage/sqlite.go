@@ -26,7 +26,11 @@ func openSQLite(ctx context.Context, path string, create bool) (store, error) {
 	if err := provide(path, create); err != nil {
 		return nil, fmt.Errorf("opening the usage file %s: %w", path, err)
 	}
-	u := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: "_busy_timeout=2000&_synchronous=FULL&_txlock=immediate"}
+	settings := "_busy_timeout=2000&_synchronous=FULL&_txlock=immediate"
+	if !create {
+		settings = "_busy_timeout=2000&_query_only=1"
+	}
+	u := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: settings}
 	db, err := sql.Open("sqlite", u.String())
 	if err != nil {
 		return nil, fmt.Errorf("opening the usage file %s: %w", path, err)

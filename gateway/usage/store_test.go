@@ -290,7 +290,7 @@ func TestReaderReadsWhileTheLedgerWrites(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close()
+	defer func() { _ = r.Close() }()
 	for i := range 3 {
 		l.Append(sample())
 		if err := l.Flush(t.Context()); err != nil {

@@ -107,9 +107,12 @@ var mayImport = map[string][]string{
 	"gateway/queue":      {},
 	"gateway/health":     {},
 	"gateway/config":     {},
-	"gateway/usage":      {},
+	"gateway/anthropic":  {},
+	"gateway/websocket":  {},
 	"gateway/reload":     {"gateway/config"},
 	"gateway/certs":      {"gateway/config"},
+	"gateway/segments":   {},
+	"gateway/usage":      {},
 	"gateway/telemetry":  {},
 	"gateway/page":       {},
 	"reports/tui":        {"reports"},
@@ -119,7 +122,7 @@ var mayImport = map[string][]string{
 	"sizing/shape":       nil,
 	"loadgen/mock":       {},
 	"loadgen/search":     nil,
-	"loadgen/conform":    {},
+	"loadgen/conform":    {"loadgen/client"},
 
 	"gateway/idempotency": {},
 }
@@ -128,6 +131,7 @@ var mayImport = map[string][]string{
 var strict = []string{
 	"simulator", "engine/kv", "engine/sched", "engine/model", "engine/cpu", "engine/modeled",
 	"gateway/limit", "gateway/route", "gateway/queue", "gateway/health", "gateway/config", "loadgen/mock",
+	"gateway/websocket",
 }
 
 func under(pkg, dir string) bool { return pkg == dir || strings.HasPrefix(pkg, dir+"/") }
