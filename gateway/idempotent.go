@@ -55,10 +55,10 @@ func (x *exchange) unclaimed(err error) *failure {
 		return refusal(http.StatusUnprocessableEntity, err.Error(), "idempotency_key_conflict")
 	case errors.Is(err, idempotency.ErrInProgress):
 		f := refusal(http.StatusConflict, err.Error(), "idempotency_in_progress")
-		f.retryAfter, f.retryAfterMS = "2", 2*time.Second
+		f.retryAfter, f.wait = "2", 2*time.Second
 		return f
 	}
-	return &failure{status: http.StatusServiceUnavailable, outcome: outcomeLimitsUnavailable, retryAfter: "1", retryAfterMS: time.Second, cause: err,
+	return &failure{status: http.StatusServiceUnavailable, outcome: outcomeLimitsUnavailable, retryAfter: "1", wait: time.Second, cause: err,
 		body: openai.NewError("server_error", idempotency.ErrUnavailable.Error(), "", "limits_unavailable")}
 }
 

@@ -80,16 +80,16 @@ var (
 // failure is an answer other than success. body is nil when there is nobody to
 // answer, raw replaces body when the upstream's own answer is passed on.
 type failure struct {
-	status       int
-	outcome      outcome
-	body         *openai.Error
-	raw          []byte
-	retryAfter   string         // seconds, or a date from upstream; empty leaves the header out
-	retryAfterMS time.Duration  // the same to the millisecond, where it is known; zero leaves that header out
-	noRetry      bool           // the same request can never succeed
-	resource     limit.Resource // which limit turned it away
-	cause        error          // for the log only
-	remedy       remedy
+	status     int
+	outcome    outcome
+	body       *openai.Error
+	raw        []byte
+	retryAfter string         // seconds, or a date from upstream; empty leaves the header out
+	wait       time.Duration  // the same to the millisecond, where it is known; zero leaves that header out
+	noRetry    bool           // the same request can never succeed
+	resource   limit.Resource // which limit turned it away
+	cause      error          // for the log only
+	remedy     remedy
 }
 
 // remedy says what could make good a failure before any output.
@@ -129,8 +129,8 @@ func (f *failure) write(w http.ResponseWriter) {
 	if f.retryAfter != "" {
 		h.Set("Retry-After", f.retryAfter)
 	}
-	if f.retryAfterMS > 0 {
-		h.Set("Retry-After-Ms", strconv.FormatInt(max(1, (f.retryAfterMS+time.Millisecond-1).Milliseconds()), 10)) // OpenAI's SDKs read it first
+	if f.wait > 0 {
+		h.Set("Retry-After-Ms", strconv.FormatInt(max(1, (f.wait+time.Millisecond-1).Milliseconds()), 10)) // OpenAI's SDKs read it first
 	}
 	if f.noRetry {
 		h.Set("X-Should-Retry", "false") // read by OpenAI's SDKs
