@@ -10,6 +10,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/llmctl/llmctl/gateway/fleet"
 	"github.com/llmctl/llmctl/gateway/websocket"
 	"github.com/llmctl/llmctl/internal/openai"
 )
@@ -138,6 +139,7 @@ func (x *exchange) whole(ctx context.Context, response *http.Response) *failure 
 		body = renamed(body, "model", x.model.alias)
 	}
 	x.settle()
+	x.try.lease.Release(fleet.OK)
 	x.setCostHeader(x.w.Header())
 	x.succeed("application/json", body)
 	return nil

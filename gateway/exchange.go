@@ -32,6 +32,7 @@ type exchange struct {
 	retries int // attempts before it, endpoints that could not be reached among them
 
 	routing
+	placement
 	deadline    deadline
 	reservation store.Reservation
 	claim       idempotency.Claim // of its idempotency key; nil without one

@@ -134,7 +134,7 @@ func (x *exchange) entry(end time.Time) *usage.Record {
 	r := &usage.Record{
 		RequestID: x.id, At: end,
 		Tenant: x.who.tenant.name, Key: x.who.key, Alias: x.model.alias,
-		Outcome: string(x.outcome()), OK: x.failure == nil, Status: x.status(),
+		Class: x.class, Outcome: string(x.outcome()), OK: x.failure == nil, Status: x.status(),
 		Tokens: x.used(), Attempts: x.account.tries,
 	}
 	r.Cost, r.Saved = x.cost()

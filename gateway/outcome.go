@@ -31,7 +31,10 @@ const (
 	outcomeLimitsUnavailable outcome = "limits_unavailable"
 	outcomeDraining          outcome = "draining"
 	outcomeInternal          outcome = "internal_error"
-	outcomeUpstreamRefused   outcome = "upstream_refused" // 4xx: the request's own fault, or its limit there
+	outcomeShed              outcome = "shed"                // no room at the model's servers
+	outcomeQueueTimeout      outcome = "queue_timeout"       // none came free in time
+	outcomeUnhealthy         outcome = "no_healthy_upstream" // all of them are left alone
+	outcomeUpstreamRefused   outcome = "upstream_refused"    // 4xx: the request's own fault, or its limit there
 
 	// The request was cut off.
 	outcomeClientGone outcome = "client_gone"

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/llmctl/llmctl/gateway/fleet"
 	"github.com/llmctl/llmctl/internal/openai"
 )
 
@@ -124,6 +125,7 @@ func (r *relay) note(c *chunk, now time.Time) {
 	if c.output {
 		if x.first.IsZero() {
 			x.first = now
+			x.try.lease.Produced()
 			x.enter(phaseStreaming)
 		}
 		x.last = now
@@ -148,6 +150,7 @@ func (r *relay) complete(now time.Time) {
 	r.done = true
 	r.x.closed = now
 	r.x.settle()
+	r.x.try.lease.Release(fleet.OK) // its engine has room again
 }
 
 // end decides what the end of the upstream's stream means. A finish reason, or

@@ -27,7 +27,8 @@ type table struct {
 	models     map[string]*model // by alias
 	aliases    []string          // in the order of the configuration
 	providers  []*provider
-	classes    []string // the most urgent first
+	picker     *provider // whose endpoints are picked for Envoy; nil for none
+	classes    []string  // the most urgent first
 }
 
 // model is an alias with what stands behind it.
@@ -92,9 +93,11 @@ func newTable(c *config.Config, env config.Environment, old state, next *state) 
 	}
 	byName := map[string]*provider{}
 	for _, p := range c.Providers {
-		next.pools[p.Name] = old.pool(p.Name)
-		provider := newProvider(p, env, next.pools[p.Name])
+		provider := newProvider(p, env)
 		byName[p.Name] = provider
+		if p.Name == c.Picker.Provider {
+			t.picker = provider
+		}
 		t.providers = append(t.providers, provider)
 	}
 	for i := range c.Models {
@@ -145,12 +148,4 @@ func newTarget(c config.Target, providers map[string]*provider) *target {
 		t.factor = 1
 	}
 	return t
-}
-
-// pool is the provider's, or a new one.
-func (s state) pool(provider string) *pool {
-	if p := s.pools[provider]; p != nil {
-		return p
-	}
-	return &pool{}
 }

@@ -20,6 +20,15 @@ type Config struct {
 	Tenants      []Tenant    `yaml:"tenants"`
 	Providers    []Provider  `yaml:"providers"`
 	Models       []Model     `yaml:"models"`
+	Picker       Picker      `yaml:"picker,omitempty"`
+}
+
+// Picker is a listener at which Envoy asks for endpoints of a provider; see package
+// picker. Without an address there is none.
+type Picker struct {
+	Listen   string `yaml:"listen,omitempty"`
+	Provider string `yaml:"provider,omitempty"`
+	TLS      TLS    `yaml:"tls,omitempty"`
 }
 
 // TLS is a listener's certificate, as paths of PEM files.

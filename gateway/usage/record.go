@@ -18,7 +18,7 @@ type Record struct {
 	Alias    string
 	Provider string // of the deployment that answered, or was tried last
 	Model    string // the provider's name of it
-	Arm      string // stable | canary
+	Arm      string // stable | canary | fallback
 	Class    string // latency class; empty when there is none
 	Outcome  string // how it ended, as in the log
 	OK       bool   // the answer was complete

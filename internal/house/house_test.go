@@ -107,6 +107,8 @@ var mayImport = map[string][]string{
 	"gateway/queue":      {},
 	"gateway/health":     {},
 	"gateway/config":     {},
+	"gateway/picker":     {"gateway/config", "gateway/fleet", "gateway/route"},
+	"gateway/fleet":      {"gateway/config", "gateway/health", "gateway/queue", "gateway/route"},
 	"gateway/anthropic":  {},
 	"gateway/websocket":  {},
 	"gateway/reload":     {"gateway/config"},
