@@ -205,7 +205,7 @@ func (x *exchange) pass(ctx context.Context, response *http.Response, r *relay) 
 	switch kind {
 	case "text/event-stream":
 		return r.stream(ctx, response)
-	case "application/json":
+	case "application/json", "text/plain", "": // servers forget to say so; whole reads nothing else as JSON
 		return x.whole(ctx, response)
 	}
 	return badAnswer("the upstream answered something that is not JSON", fmt.Errorf("content type %q", kind))

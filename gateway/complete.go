@@ -101,7 +101,7 @@ func (x *exchange) resolve(alias string) *failure {
 		return unknownModel()
 	}
 	x.model = m
-	if !x.who.tenant.allows(alias) {
+	if !x.who.allows(alias) {
 		return &failure{status: http.StatusForbidden, outcome: outcomeForbidden,
 			body: openai.NewError("permission_error", "this key may not use the model", "model", "model_not_allowed")}
 	}

@@ -23,9 +23,10 @@ type tally struct{ input, cached, output, reasoning int64 }
 // no bucket refills.
 const largestCount = 1 << 31
 
-// plausible reports whether the counts can be those of a request.
+// plausible reports whether the counts can be those of a request. No request has
+// neither a prompt nor an answer: servers that do not count say so with zeros.
 func (u tally) plausible() bool {
-	return u.cached >= 0 && u.cached <= u.input && u.input <= largestCount && u.output >= 0 && u.output <= largestCount &&
+	return u.input+u.output > 0 && u.cached >= 0 && u.cached <= u.input && u.input <= largestCount && u.output >= 0 && u.output <= largestCount &&
 		u.reasoning >= 0 && u.reasoning <= u.output
 }
 

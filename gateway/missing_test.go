@@ -47,7 +47,7 @@ func TestUpstreamWithoutThePath(t *testing.T) {
 				t.Errorf("x-should-retry %q", got.header.Get("X-Should-Retry"))
 			}
 			s.settled()
-			if used := s.gateway.state.limiter.Ledger().Settled; used != 0 {
+			if used := s.gateway.limits.Ledger().Settled; used != 0 {
 				t.Errorf("%d tokens charged", used)
 			}
 		})

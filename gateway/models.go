@@ -47,7 +47,7 @@ func (x *exchange) listModels() *failure {
 		Data   []modelCard `json:"data"`
 	}{Object: "list", Data: []modelCard{}}
 	for _, alias := range x.table.aliases {
-		if x.who.tenant.allows(alias) {
+		if x.who.allows(alias) {
 			list.Data = append(list.Data, x.table.card(alias))
 		}
 	}
@@ -61,7 +61,7 @@ func (x *exchange) showModel() *failure {
 		return f
 	}
 	alias := x.r.PathValue("model")
-	if _, ok := x.table.models[alias]; !ok || !x.who.tenant.allows(alias) {
+	if _, ok := x.table.models[alias]; !ok || !x.who.allows(alias) {
 		return unknownModel()
 	}
 	return x.succeedWith(x.table.card(alias))

@@ -93,3 +93,29 @@ func TestEveryAnswerForbidsSniffing(t *testing.T) {
 		}
 	}
 }
+
+// A key may be for some of its tenant's models only: it sees no others, and calls none.
+func TestAKeyIsForItsOwnModels(t *testing.T) {
+	const narrow = "sk-narrow-0123456789abcdef"
+	s := serve(t, replies(200, plainReply), configure(func(c *config.Config) {
+		c.Tenants[0].Keys = append(c.Tenants[0].Keys, config.Key{Hash: config.HashKey(narrow), Models: []string{"large"}})
+	}))
+	for _, test := range []struct {
+		key, alias string
+		status     int
+		code       string
+	}{{narrow, "small", 403, "model_not_allowed"}, {narrow, "large", 200, ""}, {searchKey, "small", 200, ""}} {
+		r := s.request(t.Context(), strings.Replace(plainBody, "small", test.alias, 1))
+		r.Header.Set("Authorization", "Bearer "+test.key)
+		if got := s.do(r); got.status != test.status || gjson.Get(got.body, "error.code").Str != test.code {
+			t.Errorf("%s: status %d, %s", test.alias, got.status, got.body)
+		}
+	}
+	if ids := gjson.Get(s.get("/v1/models", narrow).body, "data.#.id").Raw; ids != `["large"]` {
+		t.Errorf("the key sees %s", ids)
+	}
+	if got := s.get("/v1/models/small", narrow); got.status != 404 {
+		t.Errorf("a card of another model: status %d", got.status)
+	}
+	s.settled()
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -35,8 +36,8 @@ type relay struct {
 	hideUsage bool       // the client did not ask for usage: its chunk stays here
 	choices   int64      // how many finish reasons make the answer complete
 
-	held     []byte // what came before the first output, or awaits a flush
-	finished int64
+	held     []byte               // what came before the first output, or awaits a flush
+	finished []int64              // choices that have ended
 	done     bool                 // the last event has passed
 	written  bool                 // held awaits a flush
 	gate     *check.Gate[passage] // nil unless the alias filters answers
@@ -111,7 +112,7 @@ func (r *relay) handle(f frame, now time.Time) *failure {
 		x.takeDown(f)
 		return nil
 	}
-	p := passage{raw: f.raw, output: c.output || c.finished > 0 || c.done}
+	p := passage{raw: f.raw, output: c.output || len(c.finished) > 0 || c.done}
 	if x.model.rename {
 		p.raw = f.renamed(x.dialect.modelPath, x.model.alias)
 	}
@@ -150,8 +151,12 @@ func (r *relay) note(c *chunk, now time.Time) {
 			x.spent.estimate.Input = input
 		}
 	}
+	for _, choice := range c.finished {
+		if !slices.Contains(r.finished, choice) { // servers may say it twice
+			r.finished = append(r.finished, choice)
+		}
+	}
 	if c.reason != "" {
-		r.finished += c.finished
 		x.finishReason = c.reason
 	}
 }
@@ -181,7 +186,7 @@ func (r *relay) end(ctx context.Context, frames *framer, readErr error, now time
 			return failure
 		}
 	}
-	if !r.done && r.x.dialect.options && r.finished >= r.choices {
+	if !r.done && r.x.dialect.options && int64(len(r.finished)) >= r.choices {
 		r.complete(now)
 		if failure := r.write([]byte("data: [DONE]\n\n"), true); failure != nil {
 			return failure
