@@ -138,3 +138,29 @@ func BenchmarkReadChunk(b *testing.B) {
 		}
 	}
 }
+
+// A stream of any length is read with the memory of one event: nothing that has
+// passed is kept, or looked at again.
+func TestLongStreamsTakeNoMoreMemoryThanShortOnes(t *testing.T) {
+	piece := []byte(helloEvent)
+	perStream := func(events int) float64 {
+		return testing.AllocsPerRun(3, func() {
+			var f framer
+			for range events {
+				for _, cut := range [][]byte{piece[:20], piece[20:]} {
+					for one := range f.push(cut) {
+						if !one.isEvent || len(one.raw) != len(piece) {
+							t.Fatalf("a frame of %d bytes", len(one.raw))
+						}
+					}
+				}
+			}
+			if n := cap(f.pending); n > 4*len(piece) {
+				t.Errorf("%d bytes are kept after %d events", n, events)
+			}
+		})
+	}
+	if short, long := perStream(100), perStream(50_000); long > short+1 {
+		t.Errorf("%v allocations for 100 events, %v for 50,000", short, long)
+	}
+}
