@@ -37,8 +37,8 @@ type exchange struct {
 	reservation store.Reservation
 	claim       idempotency.Claim // of its idempotency key; nil without one
 	spent       meter
-	account     account     // for the ledger
-	caching     caching     // what there is to do for the alias's cache
+	account     account // for the ledger
+	caching     caching // what there is to do for the alias's cache
 
 	began, first, last time.Time // zero when it did not happen
 	closed             time.Time // [DONE], when later bytes were awaited
