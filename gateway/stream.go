@@ -239,7 +239,6 @@ func (r *relay) flush() bool {
 	r.written = false
 	x := r.x
 	x.deadline.within(x.patience()) // for all that this read brought
-	x.copy.add(r.held)
 	_, err := x.w.Write(r.held)
 	if r.held = r.held[:0]; cap(r.held) > maxHeld {
 		r.held = nil
