@@ -201,12 +201,16 @@ func (x *exchange) start(q *request, t *target) {
 
 // pass hands the answer on, in the form in which it comes.
 func (x *exchange) pass(ctx context.Context, response *http.Response, r *relay) *failure {
-	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	said := response.Header.Get("Content-Type")
+	kind, _, _ := mime.ParseMediaType(said)
 	switch kind {
 	case "text/event-stream":
 		return r.stream(ctx, response)
-	case "application/json", "text/plain", "": // servers forget to say so; whole reads nothing else as JSON
+	case "application/json", "text/plain": // some mislabel it; what is no JSON fails in whole
 		return x.whole(ctx, response)
 	}
-	return badAnswer("the upstream answered something that is not JSON", fmt.Errorf("content type %q", kind))
+	if said == "" {
+		return x.whole(ctx, response)
+	}
+	return badAnswer("the upstream answered something that is not JSON", fmt.Errorf("content type %q", said))
 }

@@ -134,7 +134,7 @@ func (x *exchange) whole(ctx context.Context, response *http.Response) *failure 
 		return badAnswer("the upstream's answer broke off", err)
 	}
 	if len(body) > maxAnswerBody || tooDeep(body) || !gjson.ValidBytes(body) {
-		return badAnswer("the upstream's answer is not valid JSON", nil)
+		return badAnswer("the upstream's answer is not valid JSON", fmt.Errorf("%d bytes of content type %q", len(body), response.Header.Get("Content-Type")))
 	}
 	a := x.dialect.whole(body)
 	x.spent.report(a.usage)
