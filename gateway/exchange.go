@@ -7,7 +7,9 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/llmctl/llmctl/gateway/idempotency"
 	"github.com/llmctl/llmctl/gateway/limit"
+	"github.com/llmctl/llmctl/gateway/store"
 	"github.com/llmctl/llmctl/internal/openai"
 )
 
@@ -31,7 +33,8 @@ type exchange struct {
 
 	routing
 	deadline    deadline
-	reservation *limit.Reservation
+	reservation store.Reservation
+	claim       idempotency.Claim // of its idempotency key; nil without one
 	spent       meter
 	account     account     // for the ledger
 	copy        *transcript // of what the client is sent, when somebody asked for one
@@ -39,6 +42,7 @@ type exchange struct {
 	began, first, last time.Time // zero when it did not happen
 	closed             time.Time // [DONE], when later bytes were awaited
 	finishReason       string
+	toldLimits         bool // the header has the levels of limits
 	committed          bool // the response header is out
 	failure            *failure
 }
@@ -88,6 +92,8 @@ func (x *exchange) authenticate() *failure {
 
 // succeed answers with a whole body.
 func (x *exchange) succeed(contentType string, body []byte) {
+	x.tellLimits()
+	x.keepAnswer(contentType, body)
 	x.committed = true
 	x.w.Header().Set("Content-Type", contentType)
 	x.copy.add(body)
@@ -98,6 +104,10 @@ func (x *exchange) succeed(contentType string, body []byte) {
 // is left: a status, or an event when the stream has begun.
 func (x *exchange) fail(f *failure) {
 	x.failure = f
+	x.releaseKey()
+	if !x.committed {
+		x.tellLimits()
+	}
 	x.deadline.within(x.patience())
 	switch {
 	case f.status == statusClientGone:
@@ -112,7 +122,8 @@ func (x *exchange) fail(f *failure) {
 // unwinds the handler.
 func (x *exchange) finish() {
 	end := x.g.now()
-	x.settle(end)
+	x.settle()
+	x.releaseKey()
 	x.meter(end)
 	x.g.lives.remove(x.live)
 	x.observe(end)
@@ -120,17 +131,17 @@ func (x *exchange) finish() {
 
 // settle closes the reservation. It runs before the client can see that its
 // answer is complete, so that its next request finds the slot free.
-func (x *exchange) settle(now time.Time) {
+func (x *exchange) settle() {
 	if x.reservation == nil {
 		return
 	}
 	var moved limit.Settlement
 	var first bool
-	at := x.g.elapsed(now)
 	if x.chargeable() {
-		moved, first = x.reservation.Settle(at, x.spent.tokens())
+		cost, _ := x.cost()
+		moved, first = x.reservation.Settle(limit.Use{Tokens: x.spent.tokens(), Cost: charge(cost)})
 	} else {
-		moved, first = x.reservation.Abandon(at)
+		moved, first = x.reservation.Abandon()
 	}
 	if first {
 		x.g.metrics.settled(x.who.tenant.name, moved)

@@ -13,9 +13,10 @@ import (
 	"time"
 
 	"github.com/llmctl/llmctl/gateway/config"
-	"github.com/llmctl/llmctl/gateway/limit"
+	"github.com/llmctl/llmctl/gateway/idempotency"
 	"github.com/llmctl/llmctl/gateway/reload"
 	"github.com/llmctl/llmctl/gateway/segments"
+	"github.com/llmctl/llmctl/gateway/store"
 	"github.com/llmctl/llmctl/gateway/usage"
 	"github.com/llmctl/llmctl/gateway/websocket"
 )
@@ -50,6 +51,8 @@ type Gateway struct {
 	table     atomic.Pointer[table]
 	reloading sync.Mutex // one Reload at a time
 	state     state
+	limits    store.Limits
+	keys      idempotency.Keys
 	metrics   *metrics
 	ledger    *usage.Ledger
 	ownLedger bool
@@ -68,9 +71,7 @@ type Gateway struct {
 // state is what a new configuration must not forget. Its maps are written by
 // Reload alone.
 type state struct {
-	limiter *limit.Limiter
-	scopes  map[scopeKey]*limit.Scope
-	pools   map[string]*pool // by provider
+	pools map[string]*pool // by provider
 
 	sketches map[sketchKey]*segments.Sketch
 }
@@ -80,7 +81,6 @@ type state struct {
 func New(c *config.Config, o Options) (*Gateway, error) {
 	g := &Gateway{
 		log: o.Logger, now: o.Now, rand: o.Rand, client: o.Client, lookup: o.LookupEnv,
-		state: state{limiter: &limit.Limiter{}},
 	}
 	if g.log == nil {
 		g.log = slog.New(slog.DiscardHandler)
@@ -127,16 +127,21 @@ func (g *Gateway) Reload(c *config.Config) error {
 	if err != nil {
 		return err
 	}
-	next := state{limiter: g.state.limiter, scopes: map[scopeKey]*limit.Scope{}, pools: map[string]*pool{}}
+	next := state{pools: map[string]*pool{}}
 	t, err := newTable(c, env, g.state, &next)
 	if err != nil {
 		return err
 	}
 	t.origin = g.start
+	if err := g.openStore(c.Store, env); err != nil {
+		return err
+	}
+	t.scopes = scopesOf(c)
+	g.limits.Configure(t.scopes)
 	next.apply(c)
-	// All but the limiter, which requests are reading.
-	g.state.scopes, g.state.pools, g.state.sketches = next.scopes, next.pools, next.sketches
+	g.state = next
 	g.metrics.prepare(t)
+	g.seedBudgets(context.Background(), t.scopes)
 	g.table.Store(t)
 	return nil
 }

@@ -18,6 +18,7 @@ type metrics struct {
 	limits     *prometheus.CounterVec // tenant, event
 	rejections *prometheus.CounterVec // tenant, resource
 	upstream   *prometheus.CounterVec // provider, endpoint, outcome
+	replays    *prometheus.CounterVec // tenant
 	inFlight   *prometheus.GaugeVec   // alias
 	ttft       *prometheus.HistogramVec
 	tpot       *prometheus.HistogramVec
@@ -52,6 +53,7 @@ func newMetrics(g *Gateway) *metrics {
 		limits:     counter("limit_tokens_total", "Tokens reserved at admission, settled to what was used, refunded, or used beyond the reservation (debt).", "tenant", "event"),
 		rejections: counter("limit_rejections_total", "Requests that a limit turned away.", "tenant", "resource"),
 		upstream:   counter("upstream_errors_total", "Requests that failed for a reason of the upstream.", "provider", "endpoint", "outcome"),
+		replays:    counter("idempotent_replays_total", "Answers that were given again for an idempotency key.", "tenant"),
 		inFlight:   prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "in_flight", Help: "Requests being served."}, []string{"alias"}),
 		attempts:   counter("attempts_total", "Attempts at a deployment by how they ended; those that another attempt made good are among them.", "alias", "deployment", "arm", "outcome"),
 		armTokens:  counter("deployment_tokens_total", "Tokens that requests were charged for, by the deployment that served them.", "alias", "deployment", "arm", "kind"),
@@ -59,7 +61,7 @@ func newMetrics(g *Gateway) *metrics {
 		tpot:       histogram("tpot_seconds", "Time per output token after the first, streams with two tokens or more.", tpotBuckets),
 		e2e:        histogram("e2e_seconds", "From the request's arrival to its end, successful ones only.", e2eBuckets),
 	}
-	m.registry.MustRegister(m.requests, m.limits, m.rejections, m.upstream, m.inFlight, m.ttft, m.tpot, m.e2e, m.attempts, m.armTokens, endpoints{g}, ledgerStats{g},
+	m.registry.MustRegister(m.requests, m.limits, m.rejections, m.upstream, m.replays, m.inFlight, m.ttft, m.tpot, m.e2e, m.attempts, m.armTokens, endpoints{g}, limitsStore{g}, ledgerStats{g},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.registry.MustRegister(m.money.collectors()...)
 	m.genAI = newGenAI(m.registry)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strconv"
+	"time"
 
 	"github.com/llmctl/llmctl/gateway/limit"
 	"github.com/llmctl/llmctl/internal/openai"
@@ -17,17 +19,19 @@ const (
 	outcomeOK outcome = "ok"
 
 	// The gateway turned the request away.
-	outcomeUnauthorized    outcome = "unauthorized"
-	outcomeForbidden       outcome = "forbidden"
-	outcomeInvalid         outcome = "invalid_request"
-	outcomeTooLarge        outcome = "request_too_large"
-	outcomeUnknownModel    outcome = "model_not_found"
-	outcomeUnroutable      outcome = "unroutable" // no target of the model can serve it
-	outcomeUnknownRoute    outcome = "route_not_found"
-	outcomeRateLimited     outcome = "rate_limited"
-	outcomeDraining        outcome = "draining"
-	outcomeInternal        outcome = "internal_error"
-	outcomeUpstreamRefused outcome = "upstream_refused" // 4xx: the request's own fault, or its limit there
+	outcomeUnauthorized      outcome = "unauthorized"
+	outcomeForbidden         outcome = "forbidden"
+	outcomeInvalid           outcome = "invalid_request"
+	outcomeTooLarge          outcome = "request_too_large"
+	outcomeUnknownModel      outcome = "model_not_found"
+	outcomeUnroutable        outcome = "unroutable" // no target of the model can serve it
+	outcomeUnknownRoute      outcome = "route_not_found"
+	outcomeRateLimited       outcome = "rate_limited"
+	outcomeIdempotency       outcome = "idempotency_refused"
+	outcomeLimitsUnavailable outcome = "limits_unavailable"
+	outcomeDraining          outcome = "draining"
+	outcomeInternal          outcome = "internal_error"
+	outcomeUpstreamRefused   outcome = "upstream_refused" // 4xx: the request's own fault, or its limit there
 
 	// The request was cut off.
 	outcomeClientGone outcome = "client_gone"
@@ -76,15 +80,16 @@ var (
 // failure is an answer other than success. body is nil when there is nobody to
 // answer, raw replaces body when the upstream's own answer is passed on.
 type failure struct {
-	status     int
-	outcome    outcome
-	body       *openai.Error
-	raw        []byte
-	retryAfter string         // seconds, or a date from upstream; empty leaves the header out
-	noRetry    bool           // the same request can never succeed
-	resource   limit.Resource // which limit turned it away
-	cause      error          // for the log only
-	remedy     remedy
+	status       int
+	outcome      outcome
+	body         *openai.Error
+	raw          []byte
+	retryAfter   string         // seconds, or a date from upstream; empty leaves the header out
+	retryAfterMS time.Duration  // the same to the millisecond, where it is known; zero leaves that header out
+	noRetry      bool           // the same request can never succeed
+	resource     limit.Resource // which limit turned it away
+	cause        error          // for the log only
+	remedy       remedy
 }
 
 // remedy says what could make good a failure before any output.
@@ -123,6 +128,9 @@ func (f *failure) write(w http.ResponseWriter) {
 	h := w.Header()
 	if f.retryAfter != "" {
 		h.Set("Retry-After", f.retryAfter)
+	}
+	if f.retryAfterMS > 0 {
+		h.Set("Retry-After-Ms", strconv.FormatInt(max(1, (f.retryAfterMS+time.Millisecond-1).Milliseconds()), 10)) // OpenAI's SDKs read it first
 	}
 	if f.noRetry {
 		h.Set("X-Should-Retry", "false") // read by OpenAI's SDKs

@@ -147,7 +147,7 @@ func (r *relay) note(c *chunk, now time.Time) {
 func (r *relay) complete(now time.Time) {
 	r.done = true
 	r.x.closed = now
-	r.x.settle(now)
+	r.x.settle()
 }
 
 // end decides what the end of the upstream's stream means. A finish reason, or

@@ -15,6 +15,8 @@ func Restart(old, next *Config) (keys []string) {
 		{"admin.listen", old.Admin.Listen == next.Admin.Listen},
 		{"admin.tls", old.Admin.TLS == next.Admin.TLS},
 		{"store.limits", old.Store.Limits == next.Store.Limits && old.Store.LimitsKeyEnv == next.Store.LimitsKeyEnv},
+		{"store.when_down", old.Store.WhenDown == next.Store.WhenDown},
+		{"store.timeout", old.Store.Timeout == next.Store.Timeout},
 		{"store.usage", old.Store.Usage == next.Store.Usage && old.Store.UsageKeyEnv == next.Store.UsageKeyEnv &&
 			old.Store.UsageKeep == next.Store.UsageKeep},
 		{"traces", old.Traces.Endpoint == next.Traces.Endpoint && sample(old.Traces) == sample(next.Traces)},
