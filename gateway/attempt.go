@@ -9,16 +9,25 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/llmctl/llmctl/gateway/fleet"
 	"github.com/llmctl/llmctl/gateway/health"
 )
 
 // attempt is one try of a request: a target, an endpoint of it, and how far the
 // request got.
 type attempt struct {
-	target   *target
-	endpoint *endpoint // nil until one is picked
-	pass     health.Pass
-	reached  atomic.Bool // the upstream got at least the header
+	target    *target
+	lease     *fleet.Lease // of an endpoint; nil until one is picked
+	reached   atomic.Bool  // the upstream got at least the header
+	unreached bool         // the endpoint gave no answer at all
+}
+
+// endpoint is the one that was tried last, or nil.
+func (a *attempt) endpoint() *fleet.Endpoint {
+	if a.lease == nil {
+		return nil
+	}
+	return a.lease.Endpoint()
 }
 
 // longestHint is the longest Retry-After of an upstream that is waited for;
@@ -38,6 +47,7 @@ func (x *exchange) forward(q *request, plan []step) *failure {
 	x.model.retry.request(g.elapsed(g.now()))
 	for i := 0; ; {
 		x.stepTo(&plan[i])
+		x.spills = spilling(plan[i+1:], plan[i].target)
 		f := x.pursue(ctx, q, plan[i].target)
 		if f == nil || f.remedy == noRemedy || x.committed {
 			return f
@@ -51,8 +61,13 @@ func (x *exchange) forward(q *request, plan []step) *failure {
 
 // pursue tries one target until it answers, or its tries are used up.
 func (x *exchange) pursue(ctx context.Context, q *request, t *target) *failure {
+	var before *failure
 	for n := 1; ; n++ {
 		f := x.attempt(ctx, q, t)
+		if before != nil && f != nil && f.outcome == outcomeUnhealthy {
+			return before // which says more than that nothing is left to try
+		}
+		before = f
 		if f == nil || f.remedy != anotherTry || x.committed || n >= x.model.retry.attempts {
 			return f
 		}
@@ -110,9 +125,15 @@ func sleep(ctx context.Context, d time.Duration) *failure {
 // missed counts an attempt that another one follows.
 func (x *exchange) missed(f *failure) {
 	x.countAttempt(f.outcome)
-	if x.try.endpoint != nil && f.outcome.upstreamFault() {
-		x.g.metrics.upstream.WithLabelValues(x.try.target.provider.name, x.try.endpoint.base, string(f.outcome)).Inc()
+	if e := x.try.endpoint(); e != nil && f.outcome.upstreamFault() {
+		x.blame(e, f)
 	}
+}
+
+// blame counts an endpoint's failure. Further attempts prefer others.
+func (x *exchange) blame(e *fleet.Endpoint, f *failure) {
+	x.failed = append(x.failed, e)
+	x.g.metrics.upstream.WithLabelValues(x.try.target.provider.name, e.URL, string(f.outcome)).Inc()
 }
 
 // attempt tries one target once: it picks an endpoint, sends, and passes the
@@ -135,25 +156,35 @@ func (x *exchange) attempt(ctx context.Context, q *request, t *target) (f *failu
 		return refused
 	}
 	x.enter(phaseAdmission)
-	if f := x.admit(); f != nil {
+	if f := x.admit(ctx, q, nil); f != nil {
 		return f
 	}
 	x.enter(phaseFirst)
-	defer func() { x.try.endpoint.release() }() // the one that was tried last
+	fared := fleet.Neutral // unless this returns
+	defer func() { x.try.lease.Release(fared) }()
+	f = x.exchangeWith(ctx, q, path, body, hideUsage)
+	fared = x.fared(f)
+	return f
+}
+
+// exchangeWith sends the request to the endpoint, and passes the answer on.
+func (x *exchange) exchangeWith(ctx context.Context, q *request, path string, body []byte, hideUsage bool) *failure {
+	p := x.try.target.provider
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	timers := newTimers(cancel, x.model.timeouts, q.stream)
 	defer timers.stop()
-	response, unsent := x.send(ctx, path, body)
-	if unsent != nil {
-		return unsent
+	response, f := x.send(ctx, q, path, body)
+	if f != nil {
+		return f
 	}
 	response = p.kind.decode(x.dialect, response)
 	defer func() { _ = response.Body.Close() }() // nothing is left to read that anybody waits for
 	if response.StatusCode != http.StatusOK {
-		return upstreamFailure(t, response)
+		x.coolDown(response)
+		return upstreamFailure(x.try.target, response)
 	}
-	return x.pass(ctx, response, &relay{x: x, hideUsage: hideUsage, choices: q.choices, timers: timers, beat: x.newHeartbeat(cancel)})
+	return x.pass(ctx, response, &relay{x: x, hideUsage: hideUsage, choices: q.choices, timers: timers, gate: x.model.newGate(), beat: x.newHeartbeat(cancel)})
 }
 
 // start begins an attempt with a clean slate: what an earlier one used before it
@@ -165,13 +196,7 @@ func (x *exchange) start(q *request, t *target) {
 	x.spent.estimate.Input = q.input
 	x.first, x.last, x.closed, x.finishReason = time.Time{}, time.Time{}, time.Time{}, ""
 	x.w.Header().Set("X-Llmctl-Deployment", t.name)
-}
-
-// admit picks the endpoint for the attempt.
-func (x *exchange) admit() *failure {
-	g := x.g
-	x.try.endpoint, x.try.pass = x.try.target.provider.pool.acquire(g.elapsed(g.now()), nil)
-	return nil
+	x.caching.start(q)
 }
 
 // pass hands the answer on, in the form in which it comes.

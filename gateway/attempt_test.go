@@ -111,7 +111,8 @@ func TestTriesEnd(t *testing.T) {
 func TestRetriesStayWithinTheirBudget(t *testing.T) {
 	var calls atomic.Int64
 	start := time.Now()
-	s := serve(t, script(&calls, replies(500, "oops")), patient, func(_ *config.Config, o *Options) {
+	s := serve(t, script(&calls, replies(500, "oops")), patient, func(c *config.Config, o *Options) {
+		c.Providers[0].Breaker.MinRequests = 1000
 		o.Now = func() time.Time { return start }
 	})
 	const requests = 100

@@ -25,6 +25,7 @@ type tenant struct {
 	name   string
 	salt   string          // its cache_salt
 	models map[string]bool // aliases it may use; nil means all
+	weight int             // its share among those that wait
 }
 
 func (t *tenant) allows(alias string) bool { return t.models == nil || t.models[alias] }
@@ -33,7 +34,7 @@ func (t *tenant) allows(alias string) bool { return t.models == nil || t.models[
 func newPrincipals(c *config.Config, env config.Environment) (map[config.Digest]*principal, error) {
 	table, classes := map[config.Digest]*principal{}, classNames(c)
 	for _, t := range c.Tenants {
-		owner := &tenant{name: t.Name, salt: tenantSalt(t.Name)}
+		owner := &tenant{name: t.Name, salt: tenantSalt(t.Name), weight: t.Weight}
 		if len(t.Models) > 0 {
 			owner.models = map[string]bool{}
 			for _, alias := range t.Models {

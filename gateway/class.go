@@ -14,14 +14,9 @@ const classHeader = "X-Llmctl-Class"
 
 // classNames are the configured classes, the most urgent first.
 func classNames(c *config.Config) []string {
-	if len(c.Classes) == 0 {
-		return []string{"interactive", "batch"}
-	}
-	classes := slices.Clone(c.Classes)
-	slices.SortStableFunc(classes, func(a, b config.Class) int { return a.Priority - b.Priority })
-	names := make([]string, len(classes))
-	for i, class := range classes {
-		names[i] = class.Name
+	var names []string
+	for _, class := range c.AllClasses() {
+		names = append(names, class.Name)
 	}
 	return names
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/llmctl/llmctl/gateway/fleet"
 	"github.com/llmctl/llmctl/gateway/websocket"
 	"github.com/llmctl/llmctl/internal/openai"
 )
@@ -40,8 +41,14 @@ func (x *exchange) complete() *failure {
 		return f
 	}
 	q.bound(x.model.limit)
+	if f := x.check(q); f != nil {
+		return f
+	}
 	x.account.allowed = q.maxTokens * q.choices
 	if known, f := x.claimKey(q); known || f != nil {
+		return f
+	}
+	if answered, f := x.recall(q); answered || f != nil {
 		return f
 	}
 	plan, f := x.plan(q)
@@ -137,7 +144,13 @@ func (x *exchange) whole(ctx context.Context, response *http.Response) *failure 
 	if x.model.rename {
 		body = renamed(body, "model", x.model.alias)
 	}
+	body, f := x.screen(body)
+	if f != nil {
+		return f
+	}
+	x.caching.recorder.Document(body)
 	x.settle()
+	x.try.lease.Release(fleet.OK)
 	x.setCostHeader(x.w.Header())
 	x.succeed("application/json", body)
 	return nil

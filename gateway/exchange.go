@@ -32,12 +32,14 @@ type exchange struct {
 	retries int // attempts before it, endpoints that could not be reached among them
 
 	routing
+	placement
 	deadline    deadline
 	reservation store.Reservation
 	claim       idempotency.Claim // of its idempotency key; nil without one
 	spent       meter
 	account     account     // for the ledger
 	copy        *transcript // of what the client is sent, when somebody asked for one
+	caching     caching     // what there is to do for the alias's cache
 
 	began, first, last time.Time // zero when it did not happen
 	closed             time.Time // [DONE], when later bytes were awaited
@@ -124,6 +126,7 @@ func (x *exchange) finish() {
 	end := x.g.now()
 	x.settle()
 	x.releaseKey()
+	x.caching.end()
 	x.meter(end)
 	x.g.lives.remove(x.live)
 	x.observe(end)
@@ -132,14 +135,16 @@ func (x *exchange) finish() {
 // settle closes the reservation. It runs before the client can see that its
 // answer is complete, so that its next request finds the slot free.
 func (x *exchange) settle() {
+	x.store(x.g.now())
 	if x.reservation == nil {
 		return
 	}
 	var moved limit.Settlement
 	var first bool
-	if x.chargeable() {
+	if x.chargeable() || x.account.again != nil { // an answer from a cache may have a price, and has no tokens
+		used := x.used()
 		cost, _ := x.cost()
-		moved, first = x.reservation.Settle(limit.Use{Tokens: x.spent.tokens(), Cost: charge(cost)})
+		moved, first = x.reservation.Settle(limit.Use{Tokens: limit.Tokens{Input: used.Input, Output: used.Output}, Cost: charge(cost)})
 	} else {
 		moved, first = x.reservation.Abandon()
 	}

@@ -197,7 +197,7 @@ func TestClientThatLeavesDuringTheDialBlamesNobody(t *testing.T) {
 	leave()
 	wait(t, left, "the client")
 	p.sick(nil)
-	for p.gateway.table.Load().models["small"].targets[0].provider.pool.list()[0].inFlight.Load() > 0 {
+	for p.gateway.fleet.Status()[0].Endpoints[0].InFlight > 0 {
 		time.Sleep(time.Millisecond) // the handler is on its way out
 	}
 	p.posts(10, 200)

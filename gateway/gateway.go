@@ -12,7 +12,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/llmctl/llmctl/gateway/check"
 	"github.com/llmctl/llmctl/gateway/config"
+	"github.com/llmctl/llmctl/gateway/fleet"
 	"github.com/llmctl/llmctl/gateway/idempotency"
 	"github.com/llmctl/llmctl/gateway/reload"
 	"github.com/llmctl/llmctl/gateway/segments"
@@ -38,7 +40,7 @@ type Options struct {
 // Gateway serves the API of one configuration at a time. What a configuration
 // says is in a table that Reload replaces; what has happened, in the state here,
 // which outlives tables. Everything runs inside the requests that a server hands it,
-// but for the ledger's writer.
+// but for the ledger's writer and the reading of endpoints' metrics.
 type Gateway struct {
 	log    *slog.Logger
 	now    func() time.Time
@@ -51,6 +53,9 @@ type Gateway struct {
 	table     atomic.Pointer[table]
 	reloading sync.Mutex // one Reload at a time
 	state     state
+	checks    check.Chain // that every request passes
+	answers   *answers    // that are kept
+	fleet     *fleet.Fleet
 	limits    store.Limits
 	keys      idempotency.Keys
 	metrics   *metrics
@@ -71,8 +76,6 @@ type Gateway struct {
 // state is what a new configuration must not forget. Its maps are written by
 // Reload alone.
 type state struct {
-	pools map[string]*pool // by provider
-
 	sketches map[sketchKey]*segments.Sketch
 }
 
@@ -81,6 +84,7 @@ type state struct {
 func New(c *config.Config, o Options) (*Gateway, error) {
 	g := &Gateway{
 		log: o.Logger, now: o.Now, rand: o.Rand, client: o.Client, lookup: o.LookupEnv,
+		checks: check.Requests(), answers: newAnswers(c),
 	}
 	if g.log == nil {
 		g.log = slog.New(slog.DiscardHandler)
@@ -102,6 +106,7 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 		g.tracer = o.Traces.Tracer("github.com/llmctl/llmctl/gateway")
 	}
 	g.start = g.now()
+	g.fleet = fleet.New(fleet.Options{Now: func() time.Duration { return g.elapsed(g.now()) }, Client: g.client})
 	g.sockets = g.newSockets()
 	g.metrics = newMetrics(g)
 	if err := g.Reload(c); err != nil {
@@ -127,8 +132,12 @@ func (g *Gateway) Reload(c *config.Config) error {
 	if err != nil {
 		return err
 	}
-	next := state{pools: map[string]*pool{}}
-	t, err := newTable(c, env, g.state, &next)
+	next := state{}
+	t, err := newTable(c, env, g.client, g.state, &next)
+	if err != nil {
+		return err
+	}
+	specs, err := newSpecs(c)
 	if err != nil {
 		return err
 	}
@@ -136,22 +145,29 @@ func (g *Gateway) Reload(c *config.Config) error {
 	if err := g.openStore(c.Store, env); err != nil {
 		return err
 	}
+	for i, pool := range g.fleet.Configure(specs) { // nothing can fail any more
+		t.providers[i].pool = pool
+	}
 	t.scopes = scopesOf(c)
 	g.limits.Configure(t.scopes)
-	next.apply(c)
 	g.state = next
+	g.answers.memory.Resize(cacheSize(c))
 	g.metrics.prepare(t)
 	g.seedBudgets(context.Background(), t.scopes)
 	g.table.Store(t)
 	return nil
 }
 
-// apply brings what lives on up to the new configuration, once nothing can fail
-// any more.
-func (s *state) apply(c *config.Config) {
-	for _, p := range c.Providers {
-		s.pools[p.Name].set(p.URLs())
+// newSpecs is what a configuration says of endpoints and queues.
+func newSpecs(c *config.Config) ([]fleet.Spec, error) {
+	specs := make([]fleet.Spec, len(c.Providers))
+	for i, p := range c.Providers {
+		var err error
+		if specs[i], err = fleet.NewSpec(p, c.AllClasses()); err != nil {
+			return nil, err
+		}
 	}
+	return specs, nil
 }
 
 // elapsed is the limiter's clock at t. It comes from the monotonic clock, so a

@@ -34,7 +34,7 @@ func (x *exchange) claimKey(q *request) (known bool, f *failure) {
 	case err != nil:
 		return false, x.unclaimed(err)
 	case answer != nil:
-		x.replay(answer)
+		x.giveAgain(answer)
 		return true, nil
 	}
 	x.claim = claim
@@ -55,10 +55,10 @@ func (x *exchange) unclaimed(err error) *failure {
 		return refusal(http.StatusUnprocessableEntity, err.Error(), "idempotency_key_conflict")
 	case errors.Is(err, idempotency.ErrInProgress):
 		f := refusal(http.StatusConflict, err.Error(), "idempotency_in_progress")
-		f.retryAfter, f.retryAfterMS = "2", 2*time.Second
+		f.retryAfter, f.wait = "2", 2*time.Second
 		return f
 	}
-	return &failure{status: http.StatusServiceUnavailable, outcome: outcomeLimitsUnavailable, retryAfter: "1", retryAfterMS: time.Second, cause: err,
+	return &failure{status: http.StatusServiceUnavailable, outcome: outcomeLimitsUnavailable, retryAfter: "1", wait: time.Second, cause: err,
 		body: openai.NewError("server_error", idempotency.ErrUnavailable.Error(), "", "limits_unavailable")}
 }
 
@@ -89,8 +89,8 @@ func (x *exchange) releaseKey() {
 	}
 }
 
-// replay gives an answer again. It is free: the request did not reach a model.
-func (x *exchange) replay(a *idempotency.Answer) {
+// giveAgain gives the answer to a key again. It is free: the request did not reach a model.
+func (x *exchange) giveAgain(a *idempotency.Answer) {
 	h := x.w.Header()
 	for name, value := range a.Header {
 		h.Set(name, value)

@@ -132,7 +132,9 @@ func TestACancelledRequestsKeyIsFree(t *testing.T) {
 	}()
 	wait(t, arrived, "the request")
 	cancel()
-	wait(t, gone, "the client to leave")
+	if err := wait(t, gone, "the client to leave"); err == nil {
+		t.Fatal("the client got an answer")
+	}
 	deadline := time.Now().Add(patience)
 	for {
 		got := s.keyed("k", tenTokens)

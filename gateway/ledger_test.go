@@ -245,7 +245,7 @@ func TestRecordHoldsWhatIsKnown(t *testing.T) {
 	s.do(r)
 	s.settled()
 	want := []usage.Record{{
-		RequestID: "my-id", At: start, Tenant: "search", Key: "ci", Alias: "small", Provider: "cluster", Model: "real-model", Arm: "canary",
+		RequestID: "my-id", At: start, Tenant: "search", Key: "ci", Alias: "small", Provider: "cluster", Model: "real-model", Arm: "canary", Class: "interactive",
 		Outcome: "ok", OK: true, Status: 200,
 		Tokens:   usage.Tokens{Input: 9, Cached: optional.Counted(8), Output: 4, Reasoning: optional.Counted(3)},
 		Cost:     usage.Cost{Input: usage.Known(9000), Output: usage.Known(8000)},

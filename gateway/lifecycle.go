@@ -38,6 +38,7 @@ func (g *Gateway) Close() {
 func (g *Gateway) end() {
 	g.open.Lock() // from here on, TryRLock refuses
 	g.sockets.Close()
+	g.fleet.Close()
 	g.limits.Close()
 	g.keys.Close()
 	g.client.CloseIdleConnections()

@@ -13,6 +13,9 @@ import (
 
 // ask is what the request may use at most.
 func (r *request) ask() limit.Ask {
+	if r.free {
+		return limit.Ask{}
+	}
 	output, unbounded := r.maxTokens, false
 	if output == 0 {
 		output, unbounded = assumedOutput, true
@@ -68,7 +71,7 @@ func (x *exchange) limited(err error) *failure {
 		return f
 	}
 	if away, ok := errors.AsType[*store.Unavailable](err); ok {
-		return &failure{status: http.StatusServiceUnavailable, outcome: outcomeLimitsUnavailable, retryAfter: "1", retryAfterMS: away.RetryAfter,
+		return &failure{status: http.StatusServiceUnavailable, outcome: outcomeLimitsUnavailable, retryAfter: "1", wait: away.RetryAfter,
 			body: openai.NewError("server_error", "limits cannot be checked at the moment", "", "limits_unavailable")}
 	}
 	if rejection, ok := errors.AsType[*limit.Rejection](err); ok {
@@ -92,7 +95,7 @@ func rejected(r *limit.Rejection) *failure {
 		body: openai.NewError(kind, r.Error(), "", code),
 	}
 	if r.Retryable {
-		f.retryAfter, f.retryAfterMS = strconv.FormatInt(r.RetryAfterSeconds(), 10), r.RetryAfter
+		f.retryAfter, f.wait = strconv.FormatInt(r.RetryAfterSeconds(), 10), r.RetryAfter
 	}
 	f.noRetry = !r.Retryable || r.Quota() && r.RetryAfter > hopeless
 	return f

@@ -14,12 +14,16 @@ type metrics struct {
 	registry *prometheus.Registry
 	money
 
-	requests   *prometheus.CounterVec // tenant, alias, status, outcome
-	limits     *prometheus.CounterVec // tenant, event
-	rejections *prometheus.CounterVec // tenant, resource
-	upstream   *prometheus.CounterVec // provider, endpoint, outcome
-	replays    *prometheus.CounterVec // tenant
-	inFlight   *prometheus.GaugeVec   // alias
+	requests   *prometheus.CounterVec   // tenant, alias, status, outcome
+	limits     *prometheus.CounterVec   // tenant, event
+	rejections *prometheus.CounterVec   // tenant, resource
+	upstream   *prometheus.CounterVec   // provider, endpoint, outcome
+	shed       *prometheus.CounterVec   // provider, class, reason
+	filtered   *prometheus.CounterVec   // alias, filter, on
+	caches     *prometheus.CounterVec   // alias, cache, result, reason
+	inFlight   *prometheus.GaugeVec     // alias
+	queueWait  *prometheus.HistogramVec // provider, class
+	replays    *prometheus.CounterVec   // tenant
 	ttft       *prometheus.HistogramVec
 	tpot       *prometheus.HistogramVec
 	e2e        *prometheus.HistogramVec // all three: alias, deployment, arm
@@ -53,15 +57,21 @@ func newMetrics(g *Gateway) *metrics {
 		limits:     counter("limit_tokens_total", "Tokens reserved at admission, settled to what was used, refunded, or used beyond the reservation (debt).", "tenant", "event"),
 		rejections: counter("limit_rejections_total", "Requests that a limit turned away.", "tenant", "resource"),
 		upstream:   counter("upstream_errors_total", "Requests that failed for a reason of the upstream.", "provider", "endpoint", "outcome"),
+		filtered:   counter("filtered_total", "Requests and answers that a content filter stopped.", "alias", "filter", "on"),
+		caches:     counter("cache_requests_total", "Looks into a cache for an answer, by what came of it.", "alias", "cache", "result", "reason"),
 		replays:    counter("idempotent_replays_total", "Answers that were given again for an idempotency key.", "tenant"),
+		shed:       counter("shed_total", "Requests for which a provider had no endpoint; another one may have taken them.", "provider", "class", "reason"),
 		inFlight:   prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "in_flight", Help: "Requests being served."}, []string{"alias"}),
-		attempts:   counter("attempts_total", "Attempts at a deployment by how they ended; those that another attempt made good are among them.", "alias", "deployment", "arm", "outcome"),
-		armTokens:  counter("deployment_tokens_total", "Tokens that requests were charged for, by the deployment that served them.", "alias", "deployment", "arm", "kind"),
-		ttft:       histogram("ttft_seconds", "From the request's arrival to the first output, streams only.", ttftBuckets),
-		tpot:       histogram("tpot_seconds", "Time per output token after the first, streams with two tokens or more.", tpotBuckets),
-		e2e:        histogram("e2e_seconds", "From the request's arrival to its end, successful ones only.", e2eBuckets),
+		queueWait: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: prefix + "queue_wait_seconds", Help: "Waiting for an endpoint, of requests that got one.", Buckets: ttftBuckets,
+		}, []string{"provider", "class"}),
+		attempts:  counter("attempts_total", "Attempts at a deployment by how they ended; those that another attempt made good are among them.", "alias", "deployment", "arm", "outcome"),
+		armTokens: counter("deployment_tokens_total", "Tokens that requests were charged for, by the deployment that served them.", "alias", "deployment", "arm", "kind"),
+		ttft:      histogram("ttft_seconds", "From the request's arrival to the first output, streams only.", ttftBuckets),
+		tpot:      histogram("tpot_seconds", "Time per output token after the first, streams with two tokens or more.", tpotBuckets),
+		e2e:       histogram("e2e_seconds", "From the request's arrival to its end, successful ones only.", e2eBuckets),
 	}
-	m.registry.MustRegister(m.requests, m.limits, m.rejections, m.upstream, m.replays, m.inFlight, m.ttft, m.tpot, m.e2e, m.attempts, m.armTokens, endpoints{g}, limitsStore{g}, ledgerStats{g},
+	m.registry.MustRegister(m.requests, m.limits, m.rejections, m.upstream, m.filtered, m.caches, m.replays, m.inFlight, m.shed, m.queueWait, m.ttft, m.tpot, m.e2e, m.attempts, m.armTokens, endpoints{g}, kept{g}, ledgerStats{g}, limitsStore{g},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.registry.MustRegister(m.money.collectors()...)
 	m.genAI = newGenAI(m.registry)
@@ -76,23 +86,6 @@ func (m *metrics) prepare(t *table) {
 	m.arms(t)
 }
 
-// endpoints publishes what is known of the endpoints of the table in use.
-type endpoints struct{ g *Gateway }
-
-var endpointInFlight = prometheus.NewDesc(prefix+"endpoint_in_flight", "Requests in flight at an endpoint.", []string{"provider", "endpoint"}, nil)
-
-// Describe implements prometheus.Collector.
-func (endpoints) Describe(to chan<- *prometheus.Desc) { to <- endpointInFlight }
-
-// Collect implements prometheus.Collector.
-func (c endpoints) Collect(to chan<- prometheus.Metric) {
-	for _, p := range c.g.table.Load().providers {
-		for _, e := range p.pool.list() {
-			to <- prometheus.MustNewConstMetric(endpointInFlight, prometheus.GaugeValue, float64(e.inFlight.Load()), p.name, e.base)
-		}
-	}
-}
-
 func (m *metrics) reserved(tenant string, t limit.Tokens) {
 	m.limits.WithLabelValues(tenant, "reserved").Add(float64(t.Input + t.Output))
 }
@@ -101,4 +94,25 @@ func (m *metrics) settled(tenant string, s limit.Settlement) {
 	m.limits.WithLabelValues(tenant, "settled").Add(float64(s.Used))
 	m.limits.WithLabelValues(tenant, "refunded").Add(float64(s.Refunded))
 	m.limits.WithLabelValues(tenant, "debt").Add(float64(s.Debt))
+}
+
+// kept publishes how much the caches hold.
+type kept struct{ g *Gateway }
+
+var (
+	cacheBytes   = prometheus.NewDesc(prefix+"cache_bytes", "Memory of the answers that are kept.", nil, nil)
+	cacheAnswers = prometheus.NewDesc(prefix+"cache_answers", "Answers that are kept.", nil, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (kept) Describe(to chan<- *prometheus.Desc) {
+	to <- cacheBytes
+	to <- cacheAnswers
+}
+
+// Collect implements prometheus.Collector.
+func (c kept) Collect(to chan<- prometheus.Metric) {
+	memory := c.g.answers.memory
+	to <- prometheus.MustNewConstMetric(cacheBytes, prometheus.GaugeValue, float64(memory.Bytes()))
+	to <- prometheus.MustNewConstMetric(cacheAnswers, prometheus.GaugeValue, float64(memory.Len()))
 }

@@ -71,8 +71,8 @@ func (x *exchange) count(end time.Time) {
 	if x.try == nil {
 		return
 	}
-	if o := x.outcome(); o.upstreamFault() && x.try.endpoint != nil {
-		m.upstream.WithLabelValues(x.try.target.provider.name, x.try.endpoint.base, string(o)).Inc()
+	if o, e := x.outcome(), x.try.endpoint(); o.upstreamFault() && e != nil {
+		m.upstream.WithLabelValues(x.try.target.provider.name, e.URL, string(o)).Inc()
 	}
 	x.countGenAI(end)
 	x.countAttempt(x.outcome())
@@ -113,13 +113,22 @@ func (x *exchange) logLine(end time.Time) {
 			slog.String("deployment", x.try.target.name),
 			slog.String("finish_reason", brief(x.finishReason, 32)),
 		)
-		if x.try.endpoint != nil {
-			attrs = append(attrs, slog.String("endpoint", x.try.endpoint.host))
+		if e := x.try.endpoint(); e != nil {
+			attrs = append(attrs, slog.String("endpoint", e.Host))
+		}
+		if x.queued > 0 {
+			attrs = append(attrs, slog.Float64("queue_s", x.queued.Seconds()))
 		}
 		attrs = append(attrs, x.tokenAttrs()...)
 		if x.retries > 0 {
 			attrs = append(attrs, slog.Int("retries", x.retries))
 		}
+	}
+	if x.caching.result != "" {
+		attrs = append(attrs, slog.String("cache", x.caching.result))
+	}
+	if x.caching.trouble != nil {
+		attrs = append(attrs, slog.String("cache_error", brief(x.caching.trouble.Error(), maxCause)))
 	}
 	attrs = x.routeAttrs(attrs)
 	if d, ok := x.ttft(); ok {

@@ -23,6 +23,7 @@ const (
 	outcomeForbidden         outcome = "forbidden"
 	outcomeInvalid           outcome = "invalid_request"
 	outcomeTooLarge          outcome = "request_too_large"
+	outcomeFiltered          outcome = "content_filter"
 	outcomeUnknownModel      outcome = "model_not_found"
 	outcomeUnroutable        outcome = "unroutable" // no target of the model can serve it
 	outcomeUnknownRoute      outcome = "route_not_found"
@@ -31,7 +32,10 @@ const (
 	outcomeLimitsUnavailable outcome = "limits_unavailable"
 	outcomeDraining          outcome = "draining"
 	outcomeInternal          outcome = "internal_error"
-	outcomeUpstreamRefused   outcome = "upstream_refused" // 4xx: the request's own fault, or its limit there
+	outcomeShed              outcome = "shed"                // no room at the model's servers
+	outcomeQueueTimeout      outcome = "queue_timeout"       // none came free in time
+	outcomeUnhealthy         outcome = "no_healthy_upstream" // all of them are left alone
+	outcomeUpstreamRefused   outcome = "upstream_refused"    // 4xx: the request's own fault, or its limit there
 
 	// The request was cut off.
 	outcomeClientGone outcome = "client_gone"
@@ -80,16 +84,16 @@ var (
 // failure is an answer other than success. body is nil when there is nobody to
 // answer, raw replaces body when the upstream's own answer is passed on.
 type failure struct {
-	status       int
-	outcome      outcome
-	body         *openai.Error
-	raw          []byte
-	retryAfter   string         // seconds, or a date from upstream; empty leaves the header out
-	retryAfterMS time.Duration  // the same to the millisecond, where it is known; zero leaves that header out
-	noRetry      bool           // the same request can never succeed
-	resource     limit.Resource // which limit turned it away
-	cause        error          // for the log only
-	remedy       remedy
+	status     int
+	outcome    outcome
+	body       *openai.Error
+	raw        []byte
+	retryAfter string         // seconds, or a date from upstream; empty leaves the header out
+	wait       time.Duration  // the same to the millisecond, where it is known; zero leaves that header out
+	noRetry    bool           // the same request can never succeed
+	resource   limit.Resource // which limit turned it away
+	cause      error          // for the log only
+	remedy     remedy
 }
 
 // remedy says what could make good a failure before any output.
@@ -129,8 +133,8 @@ func (f *failure) write(w http.ResponseWriter) {
 	if f.retryAfter != "" {
 		h.Set("Retry-After", f.retryAfter)
 	}
-	if f.retryAfterMS > 0 {
-		h.Set("Retry-After-Ms", strconv.FormatInt(max(1, (f.retryAfterMS+time.Millisecond-1).Milliseconds()), 10)) // OpenAI's SDKs read it first
+	if f.wait > 0 {
+		h.Set("Retry-After-Ms", strconv.FormatInt(max(1, (f.wait+time.Millisecond-1).Milliseconds()), 10)) // OpenAI's SDKs read it first
 	}
 	if f.noRetry {
 		h.Set("X-Should-Retry", "false") // read by OpenAI's SDKs

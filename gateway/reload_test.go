@@ -34,7 +34,7 @@ func TestFiftyReloadsUnderLoadDropNoStream(t *testing.T) {
 		served.Add(1)
 	}
 	s := serve(t, upstream)
-	endpoint := s.gateway.table.Load().providers[0].pool.list()[0].base
+	endpoint := s.gateway.fleet.Status()[0].Endpoints[0].URL
 
 	ctx, stop := context.WithCancel(t.Context())
 	var load sync.WaitGroup

@@ -6,37 +6,41 @@ import (
 	"net/http/httptrace"
 	"sync/atomic"
 
+	"github.com/llmctl/llmctl/gateway/fleet"
 	"github.com/llmctl/llmctl/internal/openai"
 )
 
 // send tries the provider's endpoints, each once, until one takes the
 // connection. Going on to the next one is no retry: nothing was sent. An endpoint
 // without an answer rests for a while.
-func (x *exchange) send(ctx context.Context, path string, body []byte) (*http.Response, *failure) {
-	g, pool := x.g, x.try.target.provider.pool
-	var tried []*endpoint
+func (x *exchange) send(ctx context.Context, q *request, path string, body []byte) (*http.Response, *failure) {
+	var tried []*fleet.Endpoint
 	for {
 		response, connected, err := x.post(ctx, path, body)
-		now := g.elapsed(g.now())
-		f := interruption(ctx)
-		pool.judge(x.try.endpoint, x.try.pass, err == nil, f == nil || !connected && f.outcome.timeout(), now)
 		if err == nil {
+			x.try.lease.Answered()
 			return response, nil
 		}
+		f := interruption(ctx)
+		// A dial that goes on until a time-out says as much as a refusal.
+		x.try.unreached = f == nil || !connected && f.outcome.timeout()
 		if f != nil {
 			return nil, f
 		}
-		tried = append(tried, x.try.endpoint)
 		if connected {
 			return nil, unreachable(err)
 		}
-		next, pass := pool.acquire(now, tried)
-		if next == nil {
-			return nil, unreachable(err)
+		e := x.try.endpoint()
+		tried = append(tried, e)
+		x.try.lease.Release(fleet.Unreached)
+		if f := x.admit(ctx, q, tried); f != nil {
+			if f.outcome == outcomeUnhealthy {
+				return nil, unreachable(err)
+			}
+			return nil, f
 		}
-		x.missed(unreachable(err))
-		x.try.endpoint.release()
-		x.try.endpoint, x.try.pass = next, pass
+		x.blame(e, unreachable(err))
+		x.try.unreached = false
 		x.retries++
 		x.account.tries++
 	}
@@ -49,12 +53,12 @@ func (x *exchange) post(ctx context.Context, path string, body []byte) (response
 	try := x.try
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		// The transport asks for another connection only when the one before,
-		// an idle one that was closed meanwhile, has carried nothing.
+		// an idle one that was closed meanwhile, has brought nothing back.
 		GetConn:      func(string) { got.Store(false); try.reached.Store(false) },
 		GotConn:      func(httptrace.GotConnInfo) { got.Store(true) },
 		WroteHeaders: func() { try.reached.Store(true) },
 	})
-	upstream, err := newUpstreamRequest(ctx, try.target.provider, try.endpoint, path, body, x.r.Header, x.id)
+	upstream, err := newUpstreamRequest(ctx, try.target.provider, try.endpoint(), path, body, x.r.Header, x.id)
 	if err != nil {
 		return nil, false, err
 	}

@@ -1,9 +1,12 @@
 package gateway
 
 import (
+	"fmt"
+	"net/http"
 	"sync"
 	"time"
 
+	"github.com/llmctl/llmctl/gateway/check"
 	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/llmctl/llmctl/gateway/health"
 	"github.com/llmctl/llmctl/gateway/route"
@@ -27,7 +30,8 @@ type table struct {
 	models     map[string]*model // by alias
 	aliases    []string          // in the order of the configuration
 	providers  []*provider
-	classes    []string // the most urgent first
+	picker     *provider // whose endpoints are picked for Envoy; nil for none
+	classes    []string  // the most urgent first
 }
 
 // model is an alias with what stands behind it.
@@ -40,6 +44,9 @@ type model struct {
 	hitCharge float64 // share of the price that an answer from a cache costs
 	targets   []*target
 	fallbacks []*target
+	input     []*check.Filter
+	output    []*check.Filter
+	caches    *caches          // nil for an alias without any
 	chooser   *route.Chooser   // among targets and fallbacks
 	judges    bool             // requests by their complexity
 	sketch    *segments.Sketch // nil when there is to be no report
@@ -70,7 +77,7 @@ type retryRules struct {
 
 // newTable builds a table from a checked configuration. What lives on is taken
 // from old into next, and what is new is added there.
-func newTable(c *config.Config, env config.Environment, old state, next *state) (*table, error) {
+func newTable(c *config.Config, env config.Environment, client *http.Client, old state, next *state) (*table, error) {
 	t := &table{maxBody: int64(c.MaxBody), models: map[string]*model{}, classes: classNames(c)}
 	if t.answersFor = time.Duration(c.Idempotency.TTL); t.answersFor == 0 {
 		t.answersFor = config.DefaultIdempotency
@@ -92,13 +99,18 @@ func newTable(c *config.Config, env config.Environment, old state, next *state) 
 	}
 	byName := map[string]*provider{}
 	for _, p := range c.Providers {
-		next.pools[p.Name] = old.pool(p.Name)
-		provider := newProvider(p, env, next.pools[p.Name])
+		provider := newProvider(p, env)
 		byName[p.Name] = provider
+		if p.Name == c.Picker.Provider {
+			t.picker = provider
+		}
 		t.providers = append(t.providers, provider)
 	}
 	for i := range c.Models {
 		m := newModel(&c.Models[i], byName, c.Flags)
+		if err := m.prepare(c, &c.Models[i], env, client); err != nil {
+			return nil, fmt.Errorf("model %q: %w", m.alias, err)
+		}
 		if config.On(c.Segments.Enabled) {
 			m.sketch = next.sketch(old, m.alias, int(c.Segments.Excerpt))
 		}
@@ -145,12 +157,4 @@ func newTarget(c config.Target, providers map[string]*provider) *target {
 		t.factor = 1
 	}
 	return t
-}
-
-// pool is the provider's, or a new one.
-func (s state) pool(provider string) *pool {
-	if p := s.pools[provider]; p != nil {
-		return p
-	}
-	return &pool{}
 }

@@ -104,8 +104,8 @@ func (x *exchange) startAttempt(ctx context.Context, q *request, t *target) (_ c
 		span.SetAttributes(attribute.Int64("gen_ai.request.max_tokens", q.maxTokens))
 	}
 	return ctx, func(f *failure) {
-		if e := x.try.endpoint; e != nil {
-			span.SetAttributes(serverAddress(e.host)...)
+		if e := x.try.endpoint(); e != nil {
+			span.SetAttributes(serverAddress(e.Host)...)
 		}
 		span.SetAttributes(x.usageAttributes()...)
 		fail(span, f)

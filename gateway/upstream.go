@@ -17,6 +17,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/llmctl/llmctl/gateway/config"
+	"github.com/llmctl/llmctl/gateway/fleet"
 	"github.com/llmctl/llmctl/internal/openai"
 )
 
@@ -28,13 +29,13 @@ type provider struct {
 	key         string // empty for none
 	cacheSalt   bool
 	streamUsage bool
-	pool        *pool
+	pool        *fleet.Pool
 }
 
 // newProvider builds a provider from configuration that was checked before.
-func newProvider(c config.Provider, env config.Environment, pool *pool) *provider {
+func newProvider(c config.Provider, env config.Environment) *provider {
 	return &provider{
-		name: c.Name, kind: kinds[c.Kind], kindName: cmp.Or(c.Kind, "openai"), key: env[c.KeyEnv], pool: pool,
+		name: c.Name, kind: kinds[c.Kind], kindName: cmp.Or(c.Kind, "openai"), key: env[c.KeyEnv],
 		cacheSalt: config.On(c.CacheSalt), streamUsage: config.On(c.StreamUsage) || alwaysCounts(c.Kind),
 	}
 }
@@ -77,10 +78,10 @@ var carried = []string{"Traceparent", "Tracestate", "Baggage"}
 // newUpstreamRequest builds the request to one endpoint. The body is a
 // bytes.Reader, so the transport can send it again on a fresh connection when an
 // idle one turns out to be closed.
-func newUpstreamRequest(ctx context.Context, p *provider, e *endpoint, path string, body []byte, client http.Header, id string) (*http.Request, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, e.base+path, bytes.NewReader(body))
+func newUpstreamRequest(ctx context.Context, p *provider, e *fleet.Endpoint, path string, body []byte, client http.Header, id string) (*http.Request, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, e.URL+path, bytes.NewReader(body))
 	if err != nil {
-		return nil, fmt.Errorf("building the request to %s: %w", e.host, err)
+		return nil, fmt.Errorf("building the request to %s: %w", e.Host, err)
 	}
 	for _, name := range carried {
 		if v := client.Values(name); len(v) > 0 {
@@ -92,6 +93,10 @@ func newUpstreamRequest(ctx context.Context, p *provider, e *endpoint, path stri
 	r.Header.Set("Accept-Encoding", "identity")
 	r.Header.Set("User-Agent", "llmctl-gateway")
 	r.Header.Set("X-Request-Id", id)
+	// An empty list is not sent. It tells net/http that it may send the request once
+	// more when an idle connection, closed by its server just then, has brought
+	// nothing back.
+	r.Header["X-Idempotency-Key"] = nil
 	p.kind.authorize(r.Header, p.key)
 	return r, nil
 }

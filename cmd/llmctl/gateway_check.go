@@ -67,12 +67,14 @@ func addressTable(c *config.Config) reports.Table {
 	if c.Admin.Listen != "" {
 		admin = fmt.Sprintf("%s%s, %s", scheme(c.Admin.TLS), c.Admin.Listen, guard)
 	}
-	return reports.Table{Header: []string{"what", "where"}, Rows: [][]string{
-		{"API", scheme(c.TLS) + c.Listen},
-		{"admin", admin},
+	rows := [][]string{{"API", scheme(c.TLS) + c.Listen}, {"admin", admin}}
+	if p := c.Picker; p.Listen != "" {
+		rows = append(rows, []string{"picker", fmt.Sprintf("grpc://%s, of %s", p.Listen, p.Provider)})
+	}
+	return reports.Table{Header: []string{"what", "where"}, Rows: append(rows, [][]string{
 		{"limits", place(cmp.Or(c.Store.Limits, config.StoreMemory))},
 		{"usage", place(cmp.Or(c.Store.Usage, "sqlite in the user's state folder"))},
-	}}
+	}...)}
 }
 
 func scheme(t config.TLS) string {

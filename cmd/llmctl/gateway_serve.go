@@ -20,7 +20,8 @@ import (
 // gatewayServers are the gateway's listeners.
 type gatewayServers struct {
 	log        *slog.Logger
-	api, admin *listener // admin is nil without one
+	api, admin *listener    // admin is nil without one
+	picker     *envoyPicker // nil without one
 }
 
 // openGateway listens on the addresses of a configuration.
@@ -30,14 +31,22 @@ func openGateway(c *config.Config, g *gateway.Gateway, log *slog.Logger) (*gatew
 		return nil, err
 	}
 	servers := &gatewayServers{log: log, api: api}
-	if c.Admin.Listen == "" {
-		return servers, nil
+	if c.Admin.Listen != "" {
+		if servers.admin, err = listenTLS(c.Admin.Listen, g.AdminHandler(), c.Admin.TLS, log); err != nil {
+			servers.close()
+			return nil, err
+		}
 	}
-	if servers.admin, err = listenTLS(c.Admin.Listen, g.AdminHandler(), c.Admin.TLS, log); err != nil {
-		_ = api.Close()
+	if servers.picker, err = openPicker(c.Picker, g, log); err != nil {
+		servers.close()
 		return nil, err
 	}
 	return servers, nil
+}
+
+// close gives the addresses back before anything was served on them.
+func (v *gatewayServers) close() {
+	v.each(func(l *listener) { _ = l.Close() })
 }
 
 // streamsPerConnection is how many requests a client may have open on one HTTP/2
@@ -71,6 +80,9 @@ func (v *gatewayServers) announce() {
 	if v.admin != nil {
 		v.log.Info("listening", "url", v.admin.url()+"/metrics")
 	}
+	if v.picker != nil {
+		v.log.Info("listening", "picker", v.picker.Addr().String())
+	}
 }
 
 // serve answers requests until the first signal, and then brings them to an end.
@@ -81,7 +93,7 @@ func (v *gatewayServers) serve(s *iostreams.IO, f *gatewayFlags, g *gateway.Gate
 	following, unfollow := context.WithCancel(context.Background())
 	background.Go(func() { file.Run(following, f.watch, hangups) })
 
-	broken := make(chan error, 2)
+	broken := make(chan error, 3)
 	v.each(func(l *listener) {
 		background.Go(func() {
 			if err := l.serve(); !errors.Is(err, http.ErrServerClosed) {
@@ -89,6 +101,13 @@ func (v *gatewayServers) serve(s *iostreams.IO, f *gatewayFlags, g *gateway.Gate
 			}
 		})
 	})
+	if v.picker != nil {
+		background.Go(func() {
+			if err := v.picker.Serve(v.picker.Listener); err != nil {
+				broken <- fmt.Errorf("serving on %s: %w", v.picker.Addr(), err)
+			}
+		})
+	}
 	var failed error
 	select {
 	case <-signals:
@@ -126,6 +145,9 @@ func (v *gatewayServers) drain(g *gateway.Gateway, f *gatewayFlags, signals <-ch
 	})
 
 	g.Leave()
+	if v.picker != nil {
+		v.picker.Drain()
+	}
 	v.log.Info("leaving: not ready any more", "drain_delay", f.drainDelay.String(), "grace", f.grace.String())
 	select {
 	case <-time.After(f.drainDelay):
@@ -148,6 +170,9 @@ const lastWords = time.Second
 func (v *gatewayServers) end(ctx context.Context, g *gateway.Gateway) {
 	var requests sync.WaitGroup
 	requests.Go(func() { g.Shutdown(ctx) })
+	if v.picker != nil {
+		requests.Go(func() { v.picker.Shutdown(ctx) })
+	}
 	_ = v.api.server.Shutdown(ctx) // what it leaves is closed below
 	requests.Wait()
 	if ctx.Err() != nil {

@@ -20,7 +20,7 @@ func (c *Config) Validate() error {
 		return err
 	}
 	for _, check := range []func(*collection) error{
-		c.checkListeners, c.checkStore, c.checkTraces, c.checkFlags, c.checkFilters, c.checkProviders, c.checkModels, c.checkTenants,
+		c.checkListeners, c.checkStore, c.checkTraces, c.checkFlags, c.checkFilters, c.checkProviders, c.checkModels, c.checkTenants, c.checkPicker,
 	} {
 		if err := check(all); err != nil {
 			return err

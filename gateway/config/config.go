@@ -12,6 +12,7 @@ type Config struct {
 	MaxBody      Size        `yaml:"max_body,omitempty"`      // largest request body; 0 means DefaultMaxBody
 	Origins      []Origin    `yaml:"origins,omitempty"`       // of pages in browsers, beside the gateway's own host, that may use WebSocket
 	SSEKeepAlive Duration    `yaml:"sse_keepalive,omitempty"` // silence after which a stream gets a comment, for proxies; never when absent
+	CacheSize    Size        `yaml:"cache_size,omitempty"`    // memory of all answers that are kept; 0 means DefaultCacheSize
 	Idempotency  Idempotency `yaml:"idempotency,omitempty"`
 	Classes      []Class     `yaml:"classes,omitempty"` // absent: interactive before batch
 	Flags        []Flag      `yaml:"flags,omitempty"`
@@ -20,6 +21,15 @@ type Config struct {
 	Tenants      []Tenant    `yaml:"tenants"`
 	Providers    []Provider  `yaml:"providers"`
 	Models       []Model     `yaml:"models"`
+	Picker       Picker      `yaml:"picker,omitempty"`
+}
+
+// Picker is a listener at which Envoy asks for endpoints of a provider; see package
+// picker. Without an address there is none.
+type Picker struct {
+	Listen   string `yaml:"listen,omitempty"`
+	Provider string `yaml:"provider,omitempty"`
+	TLS      TLS    `yaml:"tls,omitempty"`
 }
 
 // TLS is a listener's certificate, as paths of PEM files.
@@ -272,4 +282,7 @@ type Semantic struct {
 	Provider  string  `yaml:"provider,omitempty"`             // with /v1/embeddings
 	Model     string  `yaml:"model,omitempty"`                // its embedding model
 	Threshold float64 `yaml:"threshold,omitempty" in:"(0,1]"` // least cosine similarity, 0..1; DefaultSimilarity when absent
+	// Timeout bounds the wait for an embedding, after which the model is asked.
+	// DefaultEmbedding when absent.
+	Timeout Duration `yaml:"timeout,omitempty"`
 }

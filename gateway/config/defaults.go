@@ -20,6 +20,8 @@ const (
 	DefaultBackoff      = 100 * time.Millisecond
 	DefaultRetryBudget  = 0.2
 	DefaultCacheTTL     = time.Hour
+	DefaultCacheSize    = 64 << 20
+	DefaultEmbedding    = 500 * time.Millisecond
 	DefaultSimilarity   = 0.95
 )
 

@@ -14,6 +14,8 @@ func Restart(old, next *Config) (keys []string) {
 		{"tls", old.TLS == next.TLS},
 		{"admin.listen", old.Admin.Listen == next.Admin.Listen},
 		{"admin.tls", old.Admin.TLS == next.Admin.TLS},
+		{"picker.listen", old.Picker.Listen == next.Picker.Listen},
+		{"picker.tls", old.Picker.TLS == next.Picker.TLS},
 		{"store.limits", old.Store.Limits == next.Store.Limits && old.Store.LimitsKeyEnv == next.Store.LimitsKeyEnv},
 		{"store.when_down", old.Store.WhenDown == next.Store.WhenDown},
 		{"store.timeout", old.Store.Timeout == next.Store.Timeout},

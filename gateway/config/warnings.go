@@ -34,6 +34,9 @@ func (w *warnings) listeners() {
 	if !loopback(c.Listen) && c.TLS.Cert == "" {
 		w.add("tls: none, so keys and prompts reach %s in the clear unless something in front ends TLS", c.Listen)
 	}
+	if p := c.Picker; p.Listen != "" && !loopback(p.Listen) && p.TLS.ClientCA == "" {
+		w.add("picker.tls.client_ca: none, so whoever reaches %s can take up the room at the endpoints of %s", p.Listen, p.Provider)
+	}
 	switch {
 	case c.Admin.Listen == "":
 		w.add("admin.listen: none, so there are no metrics, no usage and no reload over HTTP")
@@ -89,6 +92,7 @@ func (w *warnings) unused() {
 			providers[m.Cache.Semantic.Provider] = true
 		}
 	}
+	providers[w.c.Picker.Provider] = true
 	for _, f := range w.c.Flags {
 		if !flags[f.Name] {
 			w.add("flag %q is used by no target", f.Name)

@@ -69,12 +69,29 @@ type Pass struct {
 	probe bool
 }
 
+// Probe reports whether the request decides if the breaker closes.
+func (p Pass) Probe() bool { return p.probe }
+
 // NewBreaker returns a closed breaker.
 func NewBreaker(r Rules) *Breaker { return &Breaker{rules: r, window: newWindow(r.Window)} }
 
 // Fit reports whether a request should go to the endpoint.
 func (b *Breaker) Fit(now time.Duration) bool {
 	return b.state == closed || now >= b.until || b.state == halfOpen && b.out+b.right < b.rules.Probes
+}
+
+// Probing reports whether the outcome of a probe is awaited, and no other one may
+// go.
+func (b *Breaker) Probing(now time.Duration) bool {
+	return b.state == halfOpen && b.out > 0 && !b.Fit(now)
+}
+
+// Rests returns how long the endpoint is still left alone; 0 when it is not.
+func (b *Breaker) Rests(now time.Duration) time.Duration {
+	if b.state != open {
+		return 0
+	}
+	return max(0, b.until-now)
 }
 
 // Tried notes that a request goes to the endpoint, fit or, where no other is

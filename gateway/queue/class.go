@@ -32,19 +32,44 @@ func (c *class[T]) push(t *Ticket[T]) {
 	}
 	f.waiting++
 	t.start = max(c.virtual, f.finish)
-	t.finish = t.start + max(1, t.item.Cost)
+	t.finish = t.start + min(max(1, t.item.Cost), maxCost)*grain/int64(max(1, t.item.Weight))
 	f.finish = t.finish
 	for side := range c.heaps {
-		t.at[side] = len(c.heaps[side])
-		c.heaps[side] = append(c.heaps[side], t)
-		c.up(side, t.at[side])
+		c.insert(side, t)
 	}
 }
 
-// pass takes out the request that goes next.
-func (c *class[T]) pass(t *Ticket[T]) {
-	c.virtual = t.finish
-	c.take(t)
+// grain is how finely costs are divided by weights: without it, the tokens of
+// short requests of heavy tenants would be rounded away.
+const grain = 1 << 10
+
+// maxCost is far above what any model takes. It keeps sums of costs far below what
+// overflows, whatever a client asks for.
+const maxCost = 1 << 32
+
+// next takes out the first request that may go; nil when none may.
+func (c *class[T]) next(may func(T) bool) *Ticket[T] {
+	var passed []*Ticket[T]
+	for c.len() > 0 {
+		t := c.first()
+		if may(t.Value) {
+			c.virtual = max(c.virtual, t.finish) // one that was passed over comes later than those behind it
+			c.restore(passed)
+			c.take(t)
+			return t
+		}
+		c.extract(toFirst, t)
+		passed = append(passed, t)
+	}
+	c.restore(passed)
+	return nil
+}
+
+// restore puts back requests that were passed over.
+func (c *class[T]) restore(passed []*Ticket[T]) {
+	for _, t := range passed {
+		c.insert(toFirst, t)
+	}
 }
 
 // withdraw takes out a request that is not served: its tenant's next one takes
@@ -64,17 +89,30 @@ func (c *class[T]) take(t *Ticket[T]) {
 		delete(c.tenants, t.item.Tenant)
 	}
 	for side := range c.heaps {
-		h := c.heaps[side]
-		i, last := t.at[side], len(h)-1
-		c.swap(side, i, last)
-		h[last] = nil
-		c.heaps[side] = h[:last]
-		if i < last {
-			c.down(side, i)
-			c.up(side, i)
-		}
+		c.extract(side, t)
+	}
+	if c.len() == 0 {
+		c.virtual = 0 // nothing is left that it is compared with
 	}
 	t.class = nil
+}
+
+func (c *class[T]) insert(side int, t *Ticket[T]) {
+	t.at[side] = len(c.heaps[side])
+	c.heaps[side] = append(c.heaps[side], t)
+	c.up(side, t.at[side])
+}
+
+func (c *class[T]) extract(side int, t *Ticket[T]) {
+	h := c.heaps[side]
+	i, last := t.at[side], len(h)-1
+	c.swap(side, i, last)
+	h[last] = nil
+	c.heaps[side] = h[:last]
+	if i < last {
+		c.down(side, i)
+		c.up(side, i)
+	}
 }
 
 // before orders one of the two heaps.

@@ -1,12 +1,16 @@
 package queue
 
-import "slices"
+import (
+	"iter"
+	"slices"
+)
 
 // Item is what the queue needs to know of a request.
 type Item struct {
 	Tenant   string
 	Priority int   // smaller goes first, always
 	Cost     int64 // tokens of prompt and answer that it may take; less than 1 counts as 1
+	Weight   int   // share of its tenant, by which its cost is divided; less than 1 counts as 1
 }
 
 // Bounds limit how many may wait; 0 is no limit.
@@ -16,17 +20,18 @@ type Bounds struct {
 }
 
 // Queue orders requests by priority, and within a priority gives each tenant that
-// waits the same number of tokens, whatever the number and size of its requests.
+// waits tokens in proportion to its weight, whatever the number and size of its
+// requests.
 // The rule is self-clocked fair queueing (Golestani, "A self-clocked fair queueing
 // scheme for broadband applications", INFOCOM 1994) with tokens for the length of
 // a packet: each request has a finish tag,
 //
 //	start  = max(finish of its tenant's request before it, virtual time)
-//	finish = start + cost
+//	finish = start + cost / weight
 //
 // the smallest finish goes first, and virtual time is the finish of the request
-// that went last. What two tenants that both wait are served never differs by more
-// than a largest request of each. A tenant that comes to a long queue of another's
+// that went last. What two tenants that both wait are served, each divided by its
+// weight, never differs by more than a largest request of each, divided likewise. A tenant that comes to a long queue of another's
 // is served soon; one that came late, or used a service that nobody waited for,
 // is owed nothing and owes nothing. A long request lets short ones of others
 // pass, but no more tokens of them per tenant than it has itself.
@@ -85,12 +90,36 @@ func (q *Queue[T]) Push(v T, item Item) (ticket, shed *Ticket[T]) {
 	return ticket, shed
 }
 
-// Pop takes out the request that goes next.
-func (q *Queue[T]) Pop() (v T, ok bool) {
+// Bound changes the bounds, and returns the requests that leave because of it,
+// as Push would have shed them.
+func (q *Queue[T]) Bound(b Bounds) (shed []*Ticket[T]) {
+	q.bounds = b
+	drop := func(c *class[T]) {
+		t := c.last()
+		q.Remove(t)
+		shed = append(shed, t)
+	}
 	for _, c := range q.classes {
-		if c.len() > 0 {
-			t := c.first()
-			c.pass(t)
+		for bound := b.Priority[c.priority]; bound > 0 && c.len() > bound; {
+			drop(c)
+		}
+	}
+	for _, c := range slices.Backward(q.classes) {
+		for b.All > 0 && q.length > b.All && c.len() > 0 {
+			drop(c)
+		}
+	}
+	return shed
+}
+
+// Pop takes out the request that goes next.
+func (q *Queue[T]) Pop() (v T, ok bool) { return q.PopFunc(func(T) bool { return true }) }
+
+// PopFunc takes out the first request, in the order in which they go, that may.
+// Those before it keep their places.
+func (q *Queue[T]) PopFunc(may func(T) bool) (v T, ok bool) {
+	for _, c := range q.classes {
+		if t := c.next(may); t != nil {
 			q.length--
 			return t.Value, true
 		}
@@ -115,4 +144,17 @@ func (q *Queue[T]) class(priority int) *class[T] {
 		q.classes = slices.Insert(q.classes, i, &class[T]{priority: priority, tenants: map[string]*flow{}})
 	}
 	return q.classes[i]
+}
+
+// All ranges over the requests that wait, in no order.
+func (q *Queue[T]) All() iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for _, c := range q.classes {
+			for _, t := range c.heaps[toFirst] {
+				if !yield(t.Value) {
+					return
+				}
+			}
+		}
+	}
 }

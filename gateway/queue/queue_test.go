@@ -3,6 +3,7 @@ package queue
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -79,6 +80,52 @@ func TestRemove(t *testing.T) {
 	}
 }
 
+func TestWeights(t *testing.T) {
+	q := New[string](Bounds{})
+	for i := range 6 {
+		_, _ = q.Push(fmt.Sprint("a", i), Item{Tenant: "a", Cost: 10, Weight: 3})
+	}
+	for i := range 2 {
+		_, _ = q.Push(fmt.Sprint("b", i), Item{Tenant: "b", Cost: 10})
+	}
+	if got := drain(q); got != "a0 a1 a2 b0 a3 a4 a5 b1" {
+		t.Errorf("order %q, want three of the heavy tenant for one of the other", got)
+	}
+}
+
+// However much a request may take, the order stays one.
+func TestHugeCostsDoNotOverflow(t *testing.T) {
+	q := New[string](Bounds{})
+	for i := range 3 {
+		_, _ = q.Push(fmt.Sprint("a", i), Item{Tenant: "a", Cost: math.MaxInt64})
+	}
+	_, _ = q.Push("b", Item{Tenant: "b", Cost: 1})
+	if got := drain(q); got != "b a0 a1 a2" {
+		t.Errorf("order %q", got)
+	}
+}
+
+// Lower bounds hold at once: of each priority, and of all, those leave that would
+// go last.
+func TestLowerBounds(t *testing.T) {
+	q := New[string](Bounds{})
+	for i := range 3 {
+		for priority := range 3 {
+			_, _ = q.Push(fmt.Sprint("p", priority, "-", i), Item{Tenant: "a", Priority: priority, Cost: 1})
+		}
+	}
+	var shed []string
+	for _, s := range q.Bound(Bounds{All: 3, Priority: map[int]int{0: 2}}) {
+		shed = append(shed, s.Value)
+	}
+	if got := strings.Join(shed, " "); got != "p0-2 p2-2 p2-1 p2-0 p1-2 p1-1" {
+		t.Errorf("shed %q", got)
+	}
+	if got := drain(q); got != "p0-0 p0-1 p1-0" {
+		t.Errorf("left %q", got)
+	}
+}
+
 // Who used an idle service owes nothing to those who come later.
 func TestNoDebtFromIdleTimes(t *testing.T) {
 	q := New[string](Bounds{})
@@ -94,8 +141,8 @@ func TestNoDebtFromIdleTimes(t *testing.T) {
 	}
 }
 
-// While two tenants both wait, what they are served differs by no more than one
-// largest request of each (Golestani's bound).
+// While two tenants both wait, what they are served differs, by weight, by no more
+// than one largest request of each (Golestani's bound).
 func TestFairness(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		most := map[string]int64{
@@ -103,15 +150,20 @@ func TestFairness(t *testing.T) {
 			"b": rapid.Int64Range(1, 1000).Draw(t, "largest of b"),
 			"c": rapid.Int64Range(1, 1000).Draw(t, "largest of c"),
 		}
+		weight := map[string]int{
+			"a": rapid.IntRange(1, 9).Draw(t, "weight of a"),
+			"b": rapid.IntRange(1, 9).Draw(t, "weight of b"),
+			"c": rapid.IntRange(1, 9).Draw(t, "weight of c"),
+		}
 		q := New[Item](Bounds{})
 		waiting := map[string]int{}
 		push := func(tenant string) {
-			item := Item{Tenant: tenant, Cost: rapid.Int64Range(1, most[tenant]).Draw(t, "cost")}
+			item := Item{Tenant: tenant, Cost: rapid.Int64Range(1, most[tenant]).Draw(t, "cost"), Weight: weight[tenant]}
 			_, _ = q.Push(item, item)
 			waiting[tenant]++
 		}
 		// c comes and goes; a and b always wait.
-		served := map[string]int64{}
+		served := map[string]float64{} // tokens by weight
 		push("a")
 		push("b")
 		for range rapid.IntRange(1, 200).Draw(t, "served") {
@@ -125,9 +177,10 @@ func TestFairness(t *testing.T) {
 			}
 			item, _ := q.Pop()
 			waiting[item.Tenant]--
-			served[item.Tenant] += item.Cost
-			if difference := served["a"] - served["b"]; max(difference, -difference) > most["a"]+most["b"] {
-				t.Fatalf("served %v, of at most %v each", served, most)
+			served[item.Tenant] += float64(item.Cost) / float64(item.Weight)
+			bound := float64(most["a"])/float64(weight["a"]) + float64(most["b"])/float64(weight["b"])
+			if difference := math.Abs(served["a"] - served["b"]); difference > bound+0.5 { // the latter for what the grain loses
+				t.Fatalf("served %v by weight, of at most %v each with weights %v", served, most, weight)
 			}
 		}
 	})
@@ -160,7 +213,12 @@ func TestQueueIsASortedList(t *testing.T) {
 			})
 			switch what := rapid.IntRange(0, 4).Draw(t, "what"); {
 			case what < 3:
-				item := Item{fmt.Sprint(rapid.IntRange(0, 2).Draw(t, "tenant")), rapid.IntRange(0, 2).Draw(t, "priority"), rapid.Int64Range(1, 9).Draw(t, "cost")}
+				item := Item{
+					Tenant:   fmt.Sprint(rapid.IntRange(0, 2).Draw(t, "tenant")),
+					Priority: rapid.IntRange(0, 2).Draw(t, "priority"),
+					Cost:     rapid.Int64Range(1, 9).Draw(t, "cost"),
+					Weight:   rapid.IntRange(0, 3).Draw(t, "weight"),
+				}
 				ticket, shed := q.Push(order, item)
 				plain = append(plain, waiting{item.Priority, ticket.finish, order, item, ticket})
 				slices.SortFunc(plain, func(a, b waiting) int {
@@ -182,9 +240,22 @@ func TestQueueIsASortedList(t *testing.T) {
 					t.Fatalf("shed %+v, want place %d", shed, worst)
 				}
 			case what == 3:
-				v, ok := q.Pop()
-				if ok != (len(plain) > 0) || ok && v != remove(0) {
+				// Of those that may go: with a step of 1 all, with 2 every other one.
+				step := rapid.IntRange(1, 2).Draw(t, "who may")
+				first := slices.IndexFunc(plain, func(w waiting) bool { return w.order%step == 0 })
+				v, ok := q.PopFunc(func(v int) bool { return v%step == 0 })
+				if ok != (first >= 0) || ok && v != remove(first) {
 					t.Fatalf("popped %d, %v", v, ok)
+				}
+			case what == 4 && len(plain) > 0 && rapid.Bool().Draw(t, "new bounds"):
+				bounds.All = rapid.IntRange(0, 6).Draw(t, "bound")
+				for _, shed := range q.Bound(bounds) {
+					if want := remove(len(plain) - 1); shed.Value != want {
+						t.Fatalf("the new bound shed %d, want %d", shed.Value, want)
+					}
+				}
+				if bounds.All > 0 && len(plain) > bounds.All {
+					t.Fatalf("%d wait within a bound of %d", len(plain), bounds.All)
 				}
 			case len(plain) > 0:
 				i := rapid.IntRange(0, len(plain)-1).Draw(t, "which")

@@ -1,6 +1,9 @@
 package route
 
-import "sort"
+import (
+	"slices"
+	"sort"
+)
 
 // Block identifies the content of one full block of a prompt and of everything
 // before it, so that equal blocks have equal prompts up to their end.
@@ -21,6 +24,18 @@ type Index struct {
 
 // NewIndex returns an index that keeps up to room blocks per endpoint, room ≥ 1.
 func NewIndex(room int) *Index { return &Index{room: max(1, room)} }
+
+// Resize changes how many blocks are kept per endpoint, room ≥ 1. Those that no
+// longer fit are forgotten, the oldest first.
+func (x *Index) Resize(room int) {
+	room = max(1, room)
+	if room < x.room {
+		for i := range x.held {
+			x.held[i] = x.held[i].newest(room)
+		}
+	}
+	x.room = room
+}
 
 // Insert notes that the endpoint was sent a prompt of these blocks. Of a prompt
 // that is longer than the whole room it keeps the beginning.
@@ -95,6 +110,22 @@ func (r *recent) touch(b Block, room int) {
 	newest := r.nodes[0].older
 	r.nodes[i] = node{block: b, newer: 0, older: newest}
 	r.nodes[newest].newer, r.nodes[0].older = i, i
+}
+
+// newest returns the room newest blocks of r, in a set of their own size.
+func (r *recent) newest(room int) recent {
+	if len(r.at) <= room {
+		return *r
+	}
+	var kept []Block
+	for i := r.nodes[0].older; len(kept) < room; i = r.nodes[i].older {
+		kept = append(kept, r.nodes[i].block)
+	}
+	var smaller recent
+	for _, b := range slices.Backward(kept) {
+		smaller.touch(b, room)
+	}
+	return smaller
 }
 
 func (r *recent) unlink(i int32) {

@@ -15,12 +15,11 @@ import (
 // twin runs the same operations in Redis and in the policy, at the times that
 // Redis tells.
 type twin struct {
-	r       *Redis
-	policy  limit.Limiter
-	bounds  map[Account]limit.Bounds
-	scopes  map[Account]*limit.Scope
-	open    []pair
-	expired []pair
+	r      *Redis
+	policy limit.Limiter
+	bounds map[Account]limit.Bounds
+	scopes map[Account]*limit.Scope
+	open   []pair
 }
 
 type pair struct {

@@ -107,6 +107,9 @@ var mayImport = map[string][]string{
 	"gateway/queue":      {},
 	"gateway/health":     {},
 	"gateway/config":     {},
+	"gateway/check":      {},
+	"gateway/picker":     {"gateway/config", "gateway/fleet", "gateway/route"},
+	"gateway/fleet":      {"gateway/config", "gateway/health", "gateway/queue", "gateway/route"},
 	"gateway/anthropic":  {},
 	"gateway/websocket":  {},
 	"gateway/reload":     {"gateway/config"},
@@ -130,7 +133,7 @@ var mayImport = map[string][]string{
 // The pure policies may not know the rest of their own folder either.
 var strict = []string{
 	"simulator", "engine/kv", "engine/sched", "engine/model", "engine/cpu", "engine/modeled",
-	"gateway/limit", "gateway/route", "gateway/queue", "gateway/health", "gateway/config", "loadgen/mock",
+	"gateway/limit", "gateway/route", "gateway/queue", "gateway/health", "gateway/config", "gateway/check", "loadgen/mock",
 	"gateway/websocket",
 }
 

@@ -7,9 +7,6 @@ import (
 	"math"
 	"strings"
 
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
-
 	"github.com/llmctl/llmctl/reports/record"
 )
 
@@ -51,8 +48,7 @@ func parsePage(r io.Reader, modelName string) (*page, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading a Prometheus page: %w", err)
 	}
-	parser := expfmt.NewTextParser(model.UTF8Validation)
-	families, err := parser.TextToMetricFamilies(text)
+	families, err := parseText(text)
 	if err != nil {
 		return nil, fmt.Errorf("parsing a Prometheus page: %w", err)
 	}

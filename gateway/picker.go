@@ -1,0 +1,60 @@
+package gateway
+
+import (
+	"strings"
+
+	"google.golang.org/grpc"
+
+	"github.com/llmctl/llmctl/gateway/fleet"
+	"github.com/llmctl/llmctl/gateway/picker"
+)
+
+// Headers by which a Gateway API data plane says what a request is.
+const (
+	objectiveHeader = "x-gateway-inference-objective"
+	fairnessHeader  = "x-gateway-inference-fairness-id"
+)
+
+// Picker returns a server that picks endpoints for Envoy, from the provider that the
+// configuration of the moment names: with the counts, breakers, metrics and queue
+// that the gateway's own requests go by. The caller closes it before the gateway.
+func (g *Gateway) Picker(options ...grpc.ServerOption) *picker.Server {
+	return picker.New(picker.Options{
+		Pool: func() *fleet.Pool {
+			if p := g.table.Load().picker; p != nil {
+				return p.pool
+			}
+			return nil
+		},
+		Want:    g.wantOf,
+		MaxBody: g.table.Load().maxBody,
+	}, options...)
+}
+
+// wantOf reads what Envoy tells of a request. A body that makes no sense here is the
+// engine's to refuse: its request has no known prompt, and goes by load.
+func (g *Gateway) wantOf(r picker.Request) fleet.Want {
+	t := g.table.Load()
+	w := fleet.Want{Tenant: r.Header(fairnessHeader), Class: t.classes[0]}
+	for _, class := range t.classes {
+		if class == r.Header(objectiveHeader) {
+			w.Class = class
+		}
+	}
+	path, _, _ := strings.Cut(r.Path, "?")
+	for _, d := range dialects {
+		if d.path != path {
+			continue
+		}
+		q, err := parseRequest(d, r.Body)
+		if err != nil {
+			return w
+		}
+		ask := q.ask().Tokens
+		w.Model, w.Tokens = q.model, ask.Input+ask.Output
+		if t.picker != nil && t.picker.pool.ByPrefix() {
+			w.Prompt = q.blocks(q.model, q.fields["cache_salt"].Str)
+		}
+	}
+	return w
+}

@@ -1,0 +1,247 @@
+package picker
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	mode "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/ext_proc/v3"
+	extproc "github.com/envoyproxy/go-control-plane/envoy/service/ext_proc/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/llmctl/llmctl/gateway/fleet"
+)
+
+// conversation is the messages about one request.
+type conversation struct {
+	options *Options
+
+	// How Envoy sends bodies. Envoys that do not say have to be in the mode that the
+	// endpoint picker protocol asks for.
+	requestBody, responseBody mode.ProcessingMode_BodySendMode
+	began                     bool
+
+	header map[string]string // of the request
+	subset subset
+	body   []byte
+	chunks []*extproc.HttpBody // of the request, to be given back once an endpoint is picked
+
+	lease  *fleet.Lease
+	status int  // of the response; 0 before
+	whole  bool // the response has ended
+	over   bool // it was refused: nothing else is said
+}
+
+// Process implements the protocol's only call.
+func (s *service) Process(stream extproc.ExternalProcessor_ProcessServer) error {
+	c := &conversation{
+		options: &s.options, header: map[string]string{},
+		requestBody: mode.ProcessingMode_FULL_DUPLEX_STREAMED, responseBody: mode.ProcessingMode_FULL_DUPLEX_STREAMED,
+	}
+	ctx := stream.Context()
+	defer func() { c.end(ctx) }()
+	for !c.over {
+		in, err := stream.Recv()
+		if errors.Is(err, io.EOF) || ctx.Err() != nil {
+			return nil // Envoy has heard all that it wants to
+		}
+		if err != nil {
+			return err
+		}
+		out, err := c.answer(ctx, in)
+		if err != nil {
+			return err
+		}
+		for _, m := range out {
+			if err := stream.Send(m); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// answer takes a message in. The error ends the conversation.
+func (c *conversation) answer(ctx context.Context, in *extproc.ProcessingRequest) ([]*extproc.ProcessingResponse, error) {
+	if !c.began {
+		c.began = true
+		if p := in.GetProtocolConfig(); p != nil {
+			c.requestBody, c.responseBody = p.GetRequestBodyMode(), p.GetResponseBodyMode()
+		}
+	}
+	switch m := in.GetRequest().(type) {
+	case *extproc.ProcessingRequest_RequestHeaders:
+		c.read(m.RequestHeaders, in.GetMetadataContext())
+		if !m.RequestHeaders.GetEndOfStream() && c.awaitsBody() {
+			if c.requestBody == mode.ProcessingMode_FULL_DUPLEX_STREAMED {
+				return nil, nil // the header is answered once the body is there
+			}
+			return one(headersReply(nil)), nil
+		}
+		return c.pick(ctx, func(d *destination) []*extproc.ProcessingResponse { return one(headersReply(d)) })
+	case *extproc.ProcessingRequest_RequestBody:
+		return c.take(ctx, m.RequestBody)
+	case *extproc.ProcessingRequest_RequestTrailers:
+		return c.trailers(ctx)
+	case *extproc.ProcessingRequest_ResponseHeaders:
+		c.respond(m.ResponseHeaders)
+		return one(responseHeadersReply()), nil
+	case *extproc.ProcessingRequest_ResponseBody:
+		return c.pass(m.ResponseBody), nil
+	case *extproc.ProcessingRequest_ResponseTrailers:
+		c.whole = true
+		return one(responseTrailersReply()), nil
+	}
+	return nil, status.Errorf(codes.InvalidArgument, "unknown message %T", in.GetRequest())
+}
+
+// read takes the request's header in, and which endpoints are allowed.
+func (c *conversation) read(h *extproc.HttpHeaders, metadata *corev3.Metadata) {
+	for _, v := range h.GetHeaders().GetHeaders() {
+		key := strings.ToLower(v.GetKey())
+		if _, seen := c.header[key]; !seen {
+			c.header[key] = valueOf(v)
+		}
+	}
+	c.subset = subsetOf(metadata)
+}
+
+// awaitsBody tells whether the whole body comes before Envoy needs an endpoint.
+func (c *conversation) awaitsBody() bool {
+	switch c.requestBody {
+	case mode.ProcessingMode_BUFFERED, mode.ProcessingMode_BUFFERED_PARTIAL, mode.ProcessingMode_FULL_DUPLEX_STREAMED:
+		return true
+	}
+	return false
+}
+
+// take takes in a part of the request's body, or all of it.
+func (c *conversation) take(ctx context.Context, b *extproc.HttpBody) ([]*extproc.ProcessingResponse, error) {
+	if !c.awaitsBody() {
+		return one(bodyReply(nil)), nil
+	}
+	if int64(len(c.body)+len(b.GetBody())) > c.options.MaxBody {
+		return c.refuse(http.StatusRequestEntityTooLarge, "invalid_request_error", "the body is larger than "+strconv.FormatInt(c.options.MaxBody, 10)+" bytes", "request_too_large", 0), nil
+	}
+	c.body = append(c.body, b.GetBody()...)
+	if c.requestBody != mode.ProcessingMode_FULL_DUPLEX_STREAMED {
+		return c.pick(ctx, func(d *destination) []*extproc.ProcessingResponse { return one(bodyReply(d)) })
+	}
+	c.chunks = append(c.chunks, b)
+	if !b.GetEndOfStream() {
+		return nil, nil
+	}
+	return c.pick(ctx, c.replay)
+}
+
+// trailers end a request's body that has not ended yet.
+func (c *conversation) trailers(ctx context.Context) ([]*extproc.ProcessingResponse, error) {
+	if c.lease != nil || c.requestBody != mode.ProcessingMode_FULL_DUPLEX_STREAMED {
+		return one(requestTrailersReply()), nil
+	}
+	out, err := c.pick(ctx, c.replay)
+	if err != nil || c.over {
+		return out, err
+	}
+	return append(out, requestTrailersReply()), nil
+}
+
+// replay answers the header, and gives back the body as it came.
+func (c *conversation) replay(d *destination) []*extproc.ProcessingResponse {
+	out := one(headersReply(d))
+	for _, b := range c.chunks {
+		out = append(out, streamedBodyReply(b))
+	}
+	c.chunks = nil
+	return out
+}
+
+// pick gets the request a place at an endpoint, and answers with it or refuses.
+func (c *conversation) pick(ctx context.Context, reply func(*destination) []*extproc.ProcessingResponse) ([]*extproc.ProcessingResponse, error) {
+	if c.lease != nil {
+		return nil, status.Error(codes.InvalidArgument, "a second request in one stream")
+	}
+	pool := c.options.Pool()
+	if pool == nil {
+		return c.refuse(http.StatusServiceUnavailable, "server_error", "the picker has no endpoints", "no_healthy_upstream", 0), nil
+	}
+	want := c.options.Want(Request{Path: c.header[":path"], Header: func(name string) string { return c.header[name] }, Body: c.body})
+	c.body = nil
+	if c.subset.set {
+		want.Only = func(e *fleet.Endpoint) bool { return c.subset.allows(addressOf(e)) }
+	}
+	lease, err := pool.Acquire(ctx, want)
+	if refused, ok := errors.AsType[*fleet.Refused](err); ok {
+		if refused.Saturated() {
+			return c.refuse(http.StatusTooManyRequests, "rate_limit_error", "the model's servers have too much to do", "overloaded", refused.RetryAfter), nil
+		}
+		return c.refuse(http.StatusServiceUnavailable, "server_error", "none of the model's servers is healthy", "no_healthy_upstream", refused.RetryAfter), nil
+	}
+	if err != nil {
+		return nil, status.FromContextError(err).Err()
+	}
+	c.lease = lease
+	return reply(&destination{address: addressOf(lease.Endpoint())}), nil
+}
+
+func (c *conversation) refuse(code int, kind, message, name string, retryAfter time.Duration) []*extproc.ProcessingResponse {
+	c.over = true
+	return one(immediateReply(code, kind, message, name, retryAfter))
+}
+
+// respond takes the response's header in.
+func (c *conversation) respond(h *extproc.HttpHeaders) {
+	var retryAfter string
+	for _, v := range h.GetHeaders().GetHeaders() {
+		switch strings.ToLower(v.GetKey()) {
+		case ":status":
+			c.status, _ = strconv.Atoi(valueOf(v)) // 0 is unknown
+		case "retry-after":
+			retryAfter = valueOf(v)
+		}
+	}
+	c.whole = h.GetEndOfStream()
+	if c.lease == nil {
+		return
+	}
+	c.lease.Answered()
+	if c.status == http.StatusTooManyRequests {
+		seconds, _ := strconv.Atoi(retryAfter) // a date, or nothing, is no cool-down
+		c.lease.CoolDown(min(time.Duration(seconds), 1<<20) * time.Second)
+	}
+}
+
+// pass gives a part of the response's body back.
+func (c *conversation) pass(b *extproc.HttpBody) []*extproc.ProcessingResponse {
+	c.whole = b.GetEndOfStream()
+	if c.lease != nil && c.status == http.StatusOK && len(b.GetBody()) > 0 {
+		c.lease.Produced()
+	}
+	if c.responseBody == mode.ProcessingMode_FULL_DUPLEX_STREAMED {
+		return one(streamedResponseBodyReply(b))
+	}
+	return one(responseBodyReply())
+}
+
+// end gives the place back, and says how the endpoint fared. Where Envoy sends no
+// response bodies, a good header is all that is known; where it does, one that
+// breaks off was left by its client, for all that is known.
+func (c *conversation) end(ctx context.Context) {
+	if c.lease == nil {
+		return
+	}
+	switch {
+	case c.status >= http.StatusInternalServerError:
+		c.lease.Release(fleet.Failed)
+	case c.status == 0, c.status >= http.StatusBadRequest, !c.whole && ctx.Err() != nil && c.responseBody != mode.ProcessingMode_NONE:
+		c.lease.Release(fleet.Neutral)
+	default:
+		c.lease.Release(fleet.OK)
+	}
+}
