@@ -221,7 +221,7 @@ func TestWholeAnswersTellTheirCost(t *testing.T) {
 				t.Errorf("status %d, cost %q, want %q", got.status, cost, test.want)
 			}
 			s.settled()
-			if logged := gjson.Get(s.logs.String(), "cost_usd"); logged.Exists() != (s.sums().Unpriced == 0) {
+			if logged := gjson.Get(s.logs.String(), "usd"); logged.Exists() != (s.sums().Unpriced == 0) {
 				t.Errorf("log %s", s.logs)
 			}
 		})
