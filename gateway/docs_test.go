@@ -43,13 +43,3 @@ func TestEveryMetricIsDocumented(t *testing.T) {
 		}
 	}
 }
-
-// source is a file of this package.
-func source(t *testing.T, name string) string {
-	t.Helper()
-	data, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
-}

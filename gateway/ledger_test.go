@@ -250,6 +250,7 @@ func TestRecordHoldsWhatIsKnown(t *testing.T) {
 		Tokens:   usage.Tokens{Input: 9, Cached: optional.Counted(8), Output: 4, Reasoning: optional.Counted(3)},
 		Cost:     usage.Cost{Input: usage.Known(9000), Output: usage.Known(8000)},
 		E2E:      optional.Measured(0),
+		Queue:    optional.Measured(0),
 		Attempts: 1,
 	}}
 	ignoreID := cmp.FilterPath(func(p cmp.Path) bool { return p.String() == "id" }, cmp.Ignore())
