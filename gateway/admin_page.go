@@ -126,12 +126,12 @@ func totalsView(t Totals) []page.Total {
 		today = dollars(*t.TodayUSD)
 	}
 	return []page.Total{
-		{Name: "requests", Value: grouped(t.Requests)},
+		{Name: "requests", Value: short(t.Requests)},
 		{Name: "in flight", Value: grouped(t.InFlight)},
 		{Name: "upstream errors", Value: grouped(t.Errors), Bad: t.Errors > 0},
 		{Name: "turned away by limits", Value: grouped(t.Limited)},
-		{Name: "input tokens", Value: grouped(t.InputTokens)},
-		{Name: "output tokens", Value: grouped(t.OutputTokens)},
+		{Name: "input tokens", Value: short(t.InputTokens)},
+		{Name: "output tokens", Value: short(t.OutputTokens)},
 		{Name: "spent today (UTC)", Value: today},
 		{Name: "answers from caches", Value: grouped(t.CacheHits)},
 		{Name: "saved", Value: dollars(t.SavedUSD)},
@@ -192,6 +192,19 @@ func grouped(v float64) string {
 		text = "−" + text
 	}
 	return text
+}
+
+// short is grouped with three digits that count, for what grows without end.
+func short(v float64) string {
+	for _, unit := range []struct {
+		size float64
+		name string
+	}{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}} {
+		if v >= 10*unit.size {
+			return fmt.Sprintf("%.1f %s", v/unit.size, unit.name)
+		}
+	}
+	return grouped(v)
 }
 
 // dollars writes an amount: in cents, and small ones with two digits that count.

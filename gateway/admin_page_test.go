@@ -27,7 +27,7 @@ func (s *stand) look(path string) answer {
 // limitedAndPriced gives the tenant limits and a budget, and the model a price and a
 // canary.
 func limitedAndPriced(c *config.Config, _ *Options) {
-	c.Tenants[0].Limits = config.Limits{RPM: 60, OutputTPM: 1000, Concurrent: 4, USDPerDay: 1}
+	c.Tenants[0].Limits = config.Limits{RPM: 60, OutputTPM: 2000, Concurrent: 4, USDPerDay: 100}
 	c.Tenants[0].Keys[0].Limits = config.Limits{RPM: 30}
 	c.Models[0].Targets = []config.Target{
 		{Provider: "cluster", Model: "real-model", Weight: new(3), USDPer1M: config.Price{Input: new(1000.0), Output: new(1000.0)}},
@@ -58,9 +58,9 @@ func TestStateTellsWhatHappened(t *testing.T) {
 		"tenants.1.limits.#":   0.0,
 		`tenants.0.limits.#(resource="requests").limit`:     60.0,
 		`tenants.0.limits.#(resource="requests").left`:      59.0,
-		`tenants.0.limits.#(resource="output_tokens").left`: 998.0,
+		`tenants.0.limits.#(resource="output_tokens").left`: 1998.0,
 		`tenants.0.limits.#(resource="concurrent").left`:    4.0,
-		`tenants.0.limits.#(resource="usd_per_day").left`:   0.987,
+		`tenants.0.limits.#(resource="usd_per_day").left`:   99.987,
 		`tenants.0.limits.#(key="key-1").left`:              29.0,
 		"models.0.alias":                                    "small",
 		"models.0.targets.#":                                3.0,
@@ -203,6 +203,11 @@ func TestStateTellsOfARefusedFile(t *testing.T) {
 func TestNumbersOnThePage(t *testing.T) {
 	for v, want := range map[float64]string{0: "0", 999: "999", 1000: "1,000", 1234567.8: "1,234,567", -2500: "−2,500"} {
 		if got := grouped(v); got != want {
+			t.Errorf("%v is written %q, want %q", v, got, want)
+		}
+	}
+	for v, want := range map[float64]string{0: "0", 9_999_999: "9,999,999", 912_345_678: "912.3 M", 12_345_678_901: "12.3 G"} {
+		if got := short(v); got != want {
 			t.Errorf("%v is written %q, want %q", v, got, want)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
@@ -104,3 +105,32 @@ type nowhere struct{ header http.Header }
 func (n *nowhere) Header() http.Header         { return n.header }
 func (n *nowhere) Write(p []byte) (int, error) { return len(p), nil }
 func (n *nowhere) WriteHeader(int)             {}
+
+// Requests that run at once keep their own labels: each model's and tenant's series
+// count what was sent for them.
+func TestRequestsAtOnceKeepTheirLabels(t *testing.T) {
+	s := serve(t, upstreamAnswers(helloEvent, finishEvent, usageEvent, doneEvent))
+	const each = 20
+	var all sync.WaitGroup
+	for alias, key := range map[string]string{"small": chatKey, "large": searchKey} {
+		for range each {
+			all.Go(func() {
+				r := s.request(t.Context(), strings.Replace(streamBody, "small", alias, 1))
+				r.Header.Set("Authorization", "Bearer "+key)
+				s.do(r)
+			})
+		}
+	}
+	all.Wait()
+	s.settled()
+	for _, line := range []string{
+		fmt.Sprintf(`llmctl_gateway_requests_total{alias="small",outcome="ok",status="200",tenant="chat"} %d`, each),
+		fmt.Sprintf(`llmctl_gateway_requests_total{alias="large",outcome="ok",status="200",tenant="search"} %d`, each),
+		fmt.Sprintf(`llmctl_gateway_ttft_seconds_count{alias="large",arm="stable",deployment="cluster/large-model"} %d`, each),
+		fmt.Sprintf(`gen_ai_server_request_duration_seconds_count{error_type="",gen_ai_operation_name="chat",gen_ai_provider_name="openai",gen_ai_request_model="small"} %d`, each),
+	} {
+		if !strings.Contains(s.metrics(), line+"\n") {
+			t.Errorf("no %s", line)
+		}
+	}
+}
