@@ -305,7 +305,8 @@ func (s *stand) gatewayEndpoint() string {
 
 // Without the password, a browser shows nothing but the refusal.
 func TestBrowserWithoutTheTokenSeesNothing(t *testing.T) {
-	s, _, _ := browsed(t)
+	s, _, end := browsed(t)
+	defer end()
 	b := browse(t)
 	b.open(s.admin + "/admin")
 	if text, _ := b.evaluate("document.documentElement.innerText").(string); strings.Contains(text, "search") {
