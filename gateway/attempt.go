@@ -178,6 +178,7 @@ func (x *exchange) exchangeWith(ctx context.Context, q *request, path string, bo
 	if f != nil {
 		return f
 	}
+	x.spent.answered(response.Header)
 	response = p.kind.decode(x.dialect, response)
 	defer func() { _ = response.Body.Close() }() // nothing is left to read that anybody waits for
 	if response.StatusCode != http.StatusOK {
