@@ -46,15 +46,19 @@ func openAddress(addr string) (net.Listener, error) {
 
 // url is the address in the form that a client on this machine can use.
 func (l *listener) url() string {
-	scheme := "http://"
 	if l.server.TLSConfig != nil {
-		scheme = "https://"
+		return "https://" + reachable(l.Addr())
 	}
-	host, port, err := net.SplitHostPort(l.Addr().String())
+	return "http://" + reachable(l.Addr())
+}
+
+// reachable is where a client on this machine finds what listens on an address.
+func reachable(a net.Addr) string {
+	host, port, err := net.SplitHostPort(a.String())
 	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
-		return scheme + "localhost:" + port
+		return "localhost:" + port
 	}
-	return scheme + l.Addr().String()
+	return a.String()
 }
 
 // serve answers until the server is closed.
