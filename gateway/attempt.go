@@ -184,7 +184,7 @@ func (x *exchange) exchangeWith(ctx context.Context, q *request, path string, bo
 		x.coolDown(response)
 		return upstreamFailure(x.try.target, response)
 	}
-	return x.pass(ctx, response, &relay{x: x, hideUsage: hideUsage, choices: q.choices, timers: timers, beat: x.newHeartbeat(cancel)})
+	return x.pass(ctx, response, &relay{x: x, hideUsage: hideUsage, choices: q.choices, timers: timers, gate: x.model.newGate(), beat: x.newHeartbeat(cancel)})
 }
 
 // start begins an attempt with a clean slate: what an earlier one used before it
@@ -196,6 +196,7 @@ func (x *exchange) start(q *request, t *target) {
 	x.spent.estimate.Input = q.input
 	x.first, x.last, x.closed, x.finishReason = time.Time{}, time.Time{}, time.Time{}, ""
 	x.w.Header().Set("X-Llmctl-Deployment", t.name)
+	x.caching.start(q)
 }
 
 // pass hands the answer on, in the form in which it comes.

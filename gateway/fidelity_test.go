@@ -127,7 +127,7 @@ func TestBothEndpointsKeepTheirPath(t *testing.T) {
 	for _, base := range []string{"", "/", "/v1", "/v1/"} {
 		s := front(t, up.URL+base)
 		for _, path := range []string{"/v1/chat/completions", "/v1/completions"} {
-			r := s.request(t.Context(), plainBody)
+			r := s.request(t.Context(), `{"prompt":"hi",`+plainBody[1:])
 			r.URL.Path = path
 			s.do(r)
 			if upstream := wait(t, got, "the request").path; upstream != path {

@@ -89,7 +89,9 @@ func (b *heartbeat) beat() {
 		err = b.x.deadline.control.Flush()
 	}
 	if err != nil && !errors.Is(err, http.ErrNotSupported) {
-		b.cancel(nil) // nobody reads
+		if b.over = true; !b.x.caching.followed() {
+			b.cancel(nil) // nobody reads
+		}
 		return
 	}
 	b.timer.Reset(b.every)

@@ -19,8 +19,11 @@ type metrics struct {
 	rejections *prometheus.CounterVec   // tenant, resource
 	upstream   *prometheus.CounterVec   // provider, endpoint, outcome
 	shed       *prometheus.CounterVec   // provider, class, reason
+	filtered   *prometheus.CounterVec   // alias, filter, on
+	caches     *prometheus.CounterVec   // alias, cache, result, reason
 	inFlight   *prometheus.GaugeVec     // alias
 	queueWait  *prometheus.HistogramVec // provider, class
+	replays    *prometheus.CounterVec   // tenant
 	ttft       *prometheus.HistogramVec
 	tpot       *prometheus.HistogramVec
 	e2e        *prometheus.HistogramVec // all three: alias, deployment, arm
@@ -54,6 +57,9 @@ func newMetrics(g *Gateway) *metrics {
 		limits:     counter("limit_tokens_total", "Tokens reserved at admission, settled to what was used, refunded, or used beyond the reservation (debt).", "tenant", "event"),
 		rejections: counter("limit_rejections_total", "Requests that a limit turned away.", "tenant", "resource"),
 		upstream:   counter("upstream_errors_total", "Requests that failed for a reason of the upstream.", "provider", "endpoint", "outcome"),
+		filtered:   counter("filtered_total", "Requests and answers that a content filter stopped.", "alias", "filter", "on"),
+		caches:     counter("cache_requests_total", "Looks into a cache for an answer, by what came of it.", "alias", "cache", "result", "reason"),
+		replays:    counter("idempotent_replays_total", "Answers that were given again for an idempotency key.", "tenant"),
 		shed:       counter("shed_total", "Requests for which a provider had no endpoint; another one may have taken them.", "provider", "class", "reason"),
 		inFlight:   prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "in_flight", Help: "Requests being served."}, []string{"alias"}),
 		queueWait: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -65,7 +71,7 @@ func newMetrics(g *Gateway) *metrics {
 		tpot:      histogram("tpot_seconds", "Time per output token after the first, streams with two tokens or more.", tpotBuckets),
 		e2e:       histogram("e2e_seconds", "From the request's arrival to its end, successful ones only.", e2eBuckets),
 	}
-	m.registry.MustRegister(m.requests, m.limits, m.rejections, m.upstream, m.inFlight, m.shed, m.queueWait, m.ttft, m.tpot, m.e2e, m.attempts, m.armTokens, endpoints{g}, ledgerStats{g},
+	m.registry.MustRegister(m.requests, m.limits, m.rejections, m.upstream, m.filtered, m.caches, m.replays, m.inFlight, m.shed, m.queueWait, m.ttft, m.tpot, m.e2e, m.attempts, m.armTokens, endpoints{g}, kept{g}, ledgerStats{g}, limitsStore{g},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.registry.MustRegister(m.money.collectors()...)
 	m.genAI = newGenAI(m.registry)
@@ -88,4 +94,25 @@ func (m *metrics) settled(tenant string, s limit.Settlement) {
 	m.limits.WithLabelValues(tenant, "settled").Add(float64(s.Used))
 	m.limits.WithLabelValues(tenant, "refunded").Add(float64(s.Refunded))
 	m.limits.WithLabelValues(tenant, "debt").Add(float64(s.Debt))
+}
+
+// kept publishes how much the caches hold.
+type kept struct{ g *Gateway }
+
+var (
+	cacheBytes   = prometheus.NewDesc(prefix+"cache_bytes", "Memory of the answers that are kept.", nil, nil)
+	cacheAnswers = prometheus.NewDesc(prefix+"cache_answers", "Answers that are kept.", nil, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (kept) Describe(to chan<- *prometheus.Desc) {
+	to <- cacheBytes
+	to <- cacheAnswers
+}
+
+// Collect implements prometheus.Collector.
+func (c kept) Collect(to chan<- prometheus.Metric) {
+	memory := c.g.answers.memory
+	to <- prometheus.MustNewConstMetric(cacheBytes, prometheus.GaugeValue, float64(memory.Bytes()))
+	to <- prometheus.MustNewConstMetric(cacheAnswers, prometheus.GaugeValue, float64(memory.Len()))
 }

@@ -124,6 +124,12 @@ func (x *exchange) logLine(end time.Time) {
 			attrs = append(attrs, slog.Int("retries", x.retries))
 		}
 	}
+	if x.caching.result != "" {
+		attrs = append(attrs, slog.String("cache", x.caching.result))
+	}
+	if x.caching.trouble != nil {
+		attrs = append(attrs, slog.String("cache_error", brief(x.caching.trouble.Error(), maxCause)))
+	}
 	attrs = x.routeAttrs(attrs)
 	if d, ok := x.ttft(); ok {
 		attrs = append(attrs, slog.Float64("ttft_s", d.Seconds()))

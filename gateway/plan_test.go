@@ -144,7 +144,7 @@ func TestRequestsThatNoTargetCanServe(t *testing.T) {
 				t.Errorf("status %d: %s", got.status, got.body)
 			}
 			s.settled()
-			if ledger := s.gateway.state.limiter.Ledger(); ledger.Reserved != 0 {
+			if ledger := s.gateway.limits.Ledger(); ledger.Reserved != 0 {
 				t.Errorf("reserved %d tokens", ledger.Reserved)
 			}
 		})
@@ -270,7 +270,10 @@ func TestTheCheapModelServesUnlessARequestIsComplex(t *testing.T) {
 		m.CostCeiling = &config.CostCeiling{USDPerRequest: 0.001, UnlessComplexity: 0.5}
 	}))
 	code := `{"model":"small","messages":[{"role":"user","content":"` + strings.Repeat(`x = 1;\n`, 20) + `"}]}`
-	tool := `{"type":"function","function":{"name":"f"}}`
+	var tools []string
+	for i := range 10 {
+		tools = append(tools, fmt.Sprintf(`{"type":"function","function":{"name":"f%d"}}`, i))
+	}
 	tests := []struct {
 		name    string
 		body    string
@@ -280,7 +283,7 @@ func TestTheCheapModelServesUnlessARequestIsComplex(t *testing.T) {
 		{"a greeting", body(""), nil, "cheap"},
 		{"code", code, nil, "dear"},
 		{"code that the client says is easy", code, []string{complexityHeader, "low"}, "cheap"},
-		{"many tools", body(`,"tools":[` + strings.Repeat(tool+",", 9) + tool + `]`), nil, "dear"},
+		{"many tools", body(`,"tools":[` + strings.Join(tools, ",") + `]`), nil, "dear"},
 		{"a greeting that the client says is hard", body(""), []string{complexityHeader, "high"}, "dear"},
 		{"just below", body(""), []string{complexityHeader, "0.49"}, "cheap"},
 		{"just enough", body(""), []string{complexityHeader, "0.5"}, "dear"},

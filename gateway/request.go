@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/llmctl/llmctl/gateway/check"
 	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/tidwall/gjson"
 	"github.com/tidwall/sjson"
@@ -39,6 +40,8 @@ type request struct {
 	// keys and Go's ignores case, so an engine could see another model, or
 	// another bound, than the one that was checked here.
 	fields map[string]gjson.Result
+	top    check.Body // all top-level fields, for those who only look
+	free   bool       // an answer that is there already takes no tokens
 }
 
 // edit replaces body[start:end] with text.
@@ -61,7 +64,7 @@ func parseRequest(d *dialect, body []byte) (*request, error) {
 	if !gjson.ValidBytes(body) || len(body) == 0 || body[0] != '{' {
 		return nil, errors.New("the body is not a JSON object")
 	}
-	r := &request{dialect: d, body: body, choices: 1, fields: map[string]gjson.Result{}}
+	r := &request{dialect: d, body: body, choices: 1, fields: map[string]gjson.Result{}, top: check.Body{}}
 	if err := r.collect(); err != nil {
 		return nil, err
 	}
@@ -96,6 +99,7 @@ func tooDeep(body []byte) bool {
 
 func (r *request) collect() (err error) {
 	gjson.ParseBytes(r.body).ForEach(func(key, value gjson.Result) bool {
+		r.top[key.Str] = value
 		for _, name := range r.dialect.fields {
 			if !strings.EqualFold(key.Str, name) {
 				continue

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/llmctl/llmctl/gateway/check"
 	"github.com/llmctl/llmctl/gateway/fleet"
 	"github.com/llmctl/llmctl/internal/openai"
 )
@@ -36,8 +37,10 @@ type relay struct {
 
 	held     []byte // what came before the first output
 	finished int64
-	done     bool // the last event has passed
-	written  bool // something awaits a flush
+	done     bool                 // the last event has passed
+	written  bool                 // something awaits a flush
+	gate     *check.Gate[passage] // nil unless the alias filters answers
+	blocked  bool                 // a filter ended the answer
 }
 
 // progress is a stream that knows what was used before its end.
@@ -66,7 +69,7 @@ func (r *relay) stream(ctx context.Context, response *http.Response) *failure {
 		r.beat.hold()
 		now := r.x.g.now()
 		for f := range frames.push(buffer[:n]) {
-			if failure := r.handle(f, now); failure != nil {
+			if failure := r.handle(f, now); failure != nil || r.blocked {
 				r.flush()
 				return failure
 			}
@@ -104,17 +107,24 @@ func (r *relay) handle(f frame, now time.Time) *failure {
 		}
 		return &failure{outcome: outcomeStreamError} // the client has heard of it
 	case c.usageOnly && r.hideUsage:
+		x.takeDown(f)
 		return nil
+	}
+	p := passage{raw: f.raw, output: c.output || c.finished > 0 || c.done}
+	if x.model.rename {
+		p.raw = f.renamed(x.dialect.modelPath, x.model.alias)
+	}
+	if !c.done {
+		x.takeDown(f)
+	}
+	if r.gate != nil {
+		return r.guard(f, p, c.done, now)
 	}
 	if c.done {
 		r.complete(now)
 		r.timers.linger(lingering)
 	}
-	raw := f.raw
-	if x.model.rename {
-		raw = f.renamed(x.dialect.modelPath, x.model.alias)
-	}
-	return r.write(raw, c.output || c.finished > 0 || c.done)
+	return r.write(p.raw, p.output)
 }
 
 // note takes in what an event says of the request.
@@ -149,7 +159,7 @@ func (r *relay) note(c *chunk, now time.Time) {
 func (r *relay) complete(now time.Time) {
 	r.done = true
 	r.x.closed = now
-	r.x.settle(now)
+	r.x.settle()
 	r.x.try.lease.Release(fleet.OK) // its engine has room again
 }
 
@@ -160,6 +170,12 @@ func (r *relay) end(ctx context.Context, frames *framer, readErr error, now time
 	if last := frames.end(); last.isEvent && whole(last.event) {
 		last.raw = append(last.raw, "\n\n"...) // without a blank line the client would drop it
 		if failure := r.handle(last, now); failure != nil {
+			r.flush()
+			return failure
+		}
+	}
+	if !r.done && r.gate != nil {
+		if failure := r.drain(now); failure != nil || r.blocked {
 			r.flush()
 			return failure
 		}
@@ -207,7 +223,7 @@ func (r *relay) write(p []byte, output bool) *failure {
 		r.written = true
 	}
 	x.copy.add(p)
-	if _, err := x.w.Write(p); err != nil {
+	if _, err := x.w.Write(p); err != nil && !x.caching.followed() {
 		return clientGone()
 	}
 	return nil
@@ -220,7 +236,7 @@ func (r *relay) flush() bool {
 	}
 	r.written = false
 	err := r.x.deadline.control.Flush()
-	return err == nil || errors.Is(err, http.ErrNotSupported)
+	return err == nil || errors.Is(err, http.ErrNotSupported) || r.x.caching.followed()
 }
 
 func (x *exchange) commitStream() {

@@ -1,13 +1,17 @@
 package gateway
 
 import (
+	"fmt"
+	"net/http"
 	"sync"
 	"time"
 
+	"github.com/llmctl/llmctl/gateway/check"
 	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/llmctl/llmctl/gateway/health"
 	"github.com/llmctl/llmctl/gateway/route"
 	"github.com/llmctl/llmctl/gateway/segments"
+	"github.com/llmctl/llmctl/gateway/store"
 	"github.com/llmctl/llmctl/gateway/usage"
 )
 
@@ -19,8 +23,10 @@ type table struct {
 	origins    []string       // that may use WebSocket from browsers
 	keepAlive  time.Duration  // of event streams; 0 is never
 	adminToken *config.Digest // nil when the admin listener is open
+	answersFor time.Duration  // how long idempotency keys are remembered
 
 	principals map[config.Digest]*principal
+	scopes     []store.Scope     // of limits
 	models     map[string]*model // by alias
 	aliases    []string          // in the order of the configuration
 	providers  []*provider
@@ -38,6 +44,9 @@ type model struct {
 	hitCharge float64 // share of the price that an answer from a cache costs
 	targets   []*target
 	fallbacks []*target
+	input     []*check.Filter
+	output    []*check.Filter
+	caches    *caches          // nil for an alias without any
 	chooser   *route.Chooser   // among targets and fallbacks
 	judges    bool             // requests by their complexity
 	sketch    *segments.Sketch // nil when there is to be no report
@@ -68,8 +77,11 @@ type retryRules struct {
 
 // newTable builds a table from a checked configuration. What lives on is taken
 // from old into next, and what is new is added there.
-func newTable(c *config.Config, env config.Environment, old state, next *state) (*table, error) {
+func newTable(c *config.Config, env config.Environment, client *http.Client, old state, next *state) (*table, error) {
 	t := &table{maxBody: int64(c.MaxBody), models: map[string]*model{}, classes: classNames(c)}
+	if t.answersFor = time.Duration(c.Idempotency.TTL); t.answersFor == 0 {
+		t.answersFor = config.DefaultIdempotency
+	}
 	t.keepAlive = time.Duration(c.SSEKeepAlive)
 	for _, o := range c.Origins {
 		t.origins = append(t.origins, string(o))
@@ -82,7 +94,7 @@ func newTable(c *config.Config, env config.Environment, old state, next *state) 
 		t.adminToken = &d
 	}
 	var err error
-	if t.principals, err = newPrincipals(c, env, old, next); err != nil {
+	if t.principals, err = newPrincipals(c, env); err != nil {
 		return nil, err
 	}
 	byName := map[string]*provider{}
@@ -96,6 +108,9 @@ func newTable(c *config.Config, env config.Environment, old state, next *state) 
 	}
 	for i := range c.Models {
 		m := newModel(&c.Models[i], byName, c.Flags)
+		if err := m.prepare(c, &c.Models[i], env, client); err != nil {
+			return nil, fmt.Errorf("model %q: %w", m.alias, err)
+		}
 		if config.On(c.Segments.Enabled) {
 			m.sketch = next.sketch(old, m.alias, int(c.Segments.Excerpt))
 		}

@@ -47,18 +47,17 @@ func openAddress(addr string) (net.Listener, error) {
 // url is the address in the form that a client on this machine can use.
 func (l *listener) url() string {
 	if l.server.TLSConfig != nil {
-		return "https://" + reachable(l.Addr())
+		return clientURL("https://", l.Listener)
 	}
-	return "http://" + reachable(l.Addr())
+	return clientURL("http://", l.Listener)
 }
 
-// reachable is where a client on this machine finds what listens on an address.
-func reachable(a net.Addr) string {
-	host, port, err := net.SplitHostPort(a.String())
+func clientURL(scheme string, l net.Listener) string {
+	host, port, err := net.SplitHostPort(l.Addr().String())
 	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
-		return "localhost:" + port
+		return scheme + "localhost:" + port
 	}
-	return a.String()
+	return scheme + l.Addr().String()
 }
 
 // serve answers until the server is closed.

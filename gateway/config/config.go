@@ -12,6 +12,7 @@ type Config struct {
 	MaxBody      Size        `yaml:"max_body,omitempty"`      // largest request body; 0 means DefaultMaxBody
 	Origins      []Origin    `yaml:"origins,omitempty"`       // of pages in browsers, beside the gateway's own host, that may use WebSocket
 	SSEKeepAlive Duration    `yaml:"sse_keepalive,omitempty"` // silence after which a stream gets a comment, for proxies; never when absent
+	CacheSize    Size        `yaml:"cache_size,omitempty"`    // memory of all answers that are kept; 0 means DefaultCacheSize
 	Idempotency  Idempotency `yaml:"idempotency,omitempty"`
 	Classes      []Class     `yaml:"classes,omitempty"` // absent: interactive before batch
 	Flags        []Flag      `yaml:"flags,omitempty"`
@@ -52,6 +53,11 @@ type Store struct {
 	// rediss:// URL that several gateways share.
 	Limits       string `yaml:"limits,omitempty"`
 	LimitsKeyEnv string `yaml:"limits_key_env,omitempty"` // variable with its password
+	// WhenDown says what happens to requests with limits while that place cannot be
+	// reached: "refuse", also when empty, or "local", which lets each gateway
+	// count for itself.
+	WhenDown string   `yaml:"when_down,omitempty"`
+	Timeout  Duration `yaml:"timeout,omitempty"` // longest that a request waits for that place; DefaultStoreTimeout when absent
 	// Usage is where metering is kept: sqlite:FILE, a postgres:// URL, or "none".
 	// Empty means sqlite in the user's state folder.
 	Usage       string `yaml:"usage,omitempty"`
@@ -276,4 +282,7 @@ type Semantic struct {
 	Provider  string  `yaml:"provider,omitempty"`             // with /v1/embeddings
 	Model     string  `yaml:"model,omitempty"`                // its embedding model
 	Threshold float64 `yaml:"threshold,omitempty" in:"(0,1]"` // least cosine similarity, 0..1; DefaultSimilarity when absent
+	// Timeout bounds the wait for an embedding, after which the model is asked.
+	// DefaultEmbedding when absent.
+	Timeout Duration `yaml:"timeout,omitempty"`
 }

@@ -102,10 +102,12 @@ var mayImport = map[string][]string{
 	"engine/modeled":     {"engine/kv", "engine/sched", "engine"},
 	"engine/server":      {"engine", "engine/sched", "engine/kv"},
 	"gateway/limit":      {},
+	"gateway/store":      {"gateway/limit"},
 	"gateway/route":      {},
 	"gateway/queue":      {},
 	"gateway/health":     {},
 	"gateway/config":     {},
+	"gateway/check":      {},
 	"gateway/picker":     {"gateway/config", "gateway/fleet", "gateway/route"},
 	"gateway/fleet":      {"gateway/config", "gateway/health", "gateway/queue", "gateway/route"},
 	"gateway/anthropic":  {},
@@ -124,12 +126,14 @@ var mayImport = map[string][]string{
 	"loadgen/mock":       {},
 	"loadgen/search":     nil,
 	"loadgen/conform":    {"loadgen/client"},
+
+	"gateway/idempotency": {},
 }
 
 // The pure policies may not know the rest of their own folder either.
 var strict = []string{
 	"simulator", "engine/kv", "engine/sched", "engine/model", "engine/cpu", "engine/modeled",
-	"gateway/limit", "gateway/route", "gateway/queue", "gateway/health", "gateway/config", "loadgen/mock",
+	"gateway/limit", "gateway/route", "gateway/queue", "gateway/health", "gateway/config", "gateway/check", "loadgen/mock",
 	"gateway/websocket",
 }
 

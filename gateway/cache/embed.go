@@ -1,0 +1,64 @@
+package cache
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+)
+
+// maxEmbedding is the largest answer of an embedding endpoint that is read: some
+// thousands of numbers as text.
+const maxEmbedding = 1 << 20
+
+// Embedder asks an OpenAI-compatible endpoint for embeddings.
+type Embedder struct {
+	Client *http.Client
+	Base   string // URL up to and without /v1
+	Key    string // bearer key; empty sends none
+	Model  string
+}
+
+// Embed returns the embedding of a text, scaled to length 1. Its errors hold
+// neither the text nor the key.
+func (e *Embedder) Embed(ctx context.Context, text string) ([]float32, error) {
+	body, err := json.Marshal(map[string]string{"model": e.Model, "input": text, "encoding_format": "float"})
+	if err != nil {
+		return nil, fmt.Errorf("encoding a request for an embedding: %w", err)
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, e.Base+"/v1/embeddings", bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("building a request for an embedding: %w", err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	if e.Key != "" {
+		r.Header.Set("Authorization", "Bearer "+e.Key)
+	}
+	response, err := e.Client.Do(r)
+	if err != nil {
+		return nil, fmt.Errorf("asking for an embedding: %w", err)
+	}
+	defer func() { _ = response.Body.Close() }() // nothing is left to read that anybody waits for
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("asking for an embedding: the endpoint answered %d", response.StatusCode)
+	}
+	var answer struct {
+		Data []struct {
+			Embedding []float32 `json:"embedding"`
+		} `json:"data"`
+	}
+	if err := json.NewDecoder(io.LimitReader(response.Body, maxEmbedding)).Decode(&answer); err != nil {
+		return nil, fmt.Errorf("reading an embedding: %w", err)
+	}
+	if len(answer.Data) != 1 {
+		return nil, fmt.Errorf("reading an embedding: %d came for one text", len(answer.Data))
+	}
+	unit, ok := Unit(answer.Data[0].Embedding)
+	if !ok {
+		return nil, errors.New("reading an embedding: it has no direction")
+	}
+	return unit, nil
+}
