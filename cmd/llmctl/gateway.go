@@ -2,6 +2,7 @@ package main
 
 import (
 	"log/slog"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -49,6 +50,11 @@ takes no more, and lets what runs end within --grace. A second signal cuts it of
 	return cmd
 }
 
+// collectAt is GOGC for the gateway, unless the environment says otherwise. Most of
+// its memory is what thousands of open streams hold, which the default of 100 would
+// double; collecting twice as often takes a few hundredths of its time.
+const collectAt = 50
+
 func (f *gatewayFlags) run(s *iostreams.IO) error {
 	for _, d := range []struct {
 		flag  string
@@ -61,7 +67,9 @@ func (f *gatewayFlags) run(s *iostreams.IO) error {
 	if f.path == "" {
 		return usagef("--config is missing, expected a file such as examples/gateway.yaml")
 	}
-	log := slog.New(slog.NewJSONHandler(s.Err, nil))
+	lines := &batchedLog{to: s.Err}
+	defer func() { _ = lines.Close() }() // last of all
+	log := slog.New(slog.NewJSONHandler(lines, nil))
 	told := log
 	if f.check {
 		told = nil // which says it in words of its own
@@ -87,6 +95,9 @@ func (f *gatewayFlags) run(s *iostreams.IO) error {
 		return usagef("%s: %w", f.path, err)
 	}
 	defer traces.stop()
+	if s.Env("GOGC") == "" {
+		debug.SetGCPercent(collectAt)
+	}
 	g, err := gateway.New(c, gateway.Options{Logger: log, LookupEnv: lookup, Traces: traces.provider(), Ledger: ledger})
 	if err != nil {
 		return usagef("%s: %w", f.path, err)
