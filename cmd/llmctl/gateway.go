@@ -2,7 +2,7 @@ package main
 
 import (
 	"log/slog"
-	"runtime/debug"
+	"runtime"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -50,11 +50,6 @@ takes no more, and lets what runs end within --grace. A second signal cuts it of
 	return cmd
 }
 
-// collectAt is GOGC for the gateway, unless the environment says otherwise. Most of
-// its memory is what thousands of open streams hold, which the default of 100 would
-// double; collecting twice as often takes a few hundredths of its time.
-const collectAt = 50
-
 func (f *gatewayFlags) run(s *iostreams.IO) error {
 	for _, d := range []struct {
 		flag  string
@@ -96,7 +91,7 @@ func (f *gatewayFlags) run(s *iostreams.IO) error {
 	}
 	defer traces.stop()
 	if s.Env("GOGC") == "" {
-		debug.SetGCPercent(collectAt)
+		defer runtime.KeepAlive(tuneCollector())
 	}
 	g, err := gateway.New(c, gateway.Options{Logger: log, LookupEnv: lookup, Traces: traces.provider(), Ledger: ledger})
 	if err != nil {
