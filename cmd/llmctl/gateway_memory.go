@@ -4,12 +4,12 @@ import "runtime/debug"
 
 // How the gateway's garbage is collected, unless GOGC says otherwise. Most of its
 // memory is what thousands of open streams hold, which Go's default of 100 would
-// double: 50 adds half. Of a small heap that would be a collection every few
+// double: 40 adds two fifths. Of a small heap that would be a collection every few
 // milliseconds; a ballast, which is reckoned with and never touched, and so takes no
 // memory of the machine, leaves it room.
 const (
-	collectAt = 50
-	ballast   = 16 << 20
+	collectAt = 40
+	ballast   = 24 << 20
 )
 
 // tuneCollector returns the ballast, which has to be kept alive.
