@@ -11,8 +11,8 @@ const (
 	logBuffer = 64 << 10
 )
 
-// batchedLog writes many lines at once: a system call for each of a thousand
-// requests a second costs as much as making the line. A line waits for at most
+// batchedLog writes many lines at once: a system call for each one costs half of
+// what it costs to make the line. A line waits for at most
 // logDelay; Close writes what is left. It is safe for concurrent use.
 type batchedLog struct {
 	to io.Writer

@@ -4,8 +4,8 @@ import "runtime/debug"
 
 // How the gateway's garbage is collected, unless GOGC says otherwise. Most of its
 // memory is what thousands of open streams hold, which Go's default of 100 would
-// double: 40 adds two fifths. Of a small heap that would be a collection every few
-// milliseconds; a ballast, which is reckoned with and never touched, and so takes no
+// double: 40 adds two fifths. Of a small heap that would be more than ten collections
+// a second under load; a ballast, which is reckoned with and never touched, and so takes no
 // memory of the machine, leaves it room.
 const (
 	collectAt = 40
