@@ -19,9 +19,11 @@ import (
 // lingering is how long the upstream may take to close its side after [DONE].
 const lingering = 250 * time.Millisecond
 
-// buffers are for reading streams; 8 KiB holds dozens of events, and thousands
-// of streams at once stay cheap.
-var buffers = sync.Pool{New: func() any { return new([8 << 10]byte) }}
+// readSize is for one read of a stream. It holds a dozen events, the transport reads
+// no more at once, and each open stream has one.
+const readSize = 4 << 10
+
+var buffers = sync.Pool{New: func() any { return new([readSize]byte) }}
 
 // maxHeld bounds what is held back until the first output. Beyond it the answer
 // is committed: an upstream that says so much without an answer is not hung.
@@ -61,7 +63,7 @@ func (r *relay) stream(ctx context.Context, response *http.Response) *failure {
 		return badAnswer("the upstream streamed where no stream belongs", nil)
 	}
 	r.progress, _ = response.Body.(progress)
-	buffer := buffers.Get().(*[8 << 10]byte)
+	buffer := buffers.Get().(*[readSize]byte)
 	defer buffers.Put(buffer)
 	var frames framer
 	defer r.beat.stop()

@@ -48,12 +48,17 @@ func (p *provider) redact(text []byte) []byte {
 	return bytes.ReplaceAll(text, []byte(p.key), []byte("[redacted]"))
 }
 
+// transportBuffer is what a connection to an upstream reads and writes through: most
+// requests fit and all events, and each open stream has two. What is larger goes
+// around it.
+const transportBuffer = 2 << 10
+
 // newClient returns the client for upstreams. It differs from Go's default in
-// four points: it never asks for gzip, which would lump a stream; it keeps as
+// five points: it never asks for gzip, which would lump a stream; it keeps as
 // many idle connections as there is load; it drops them before the five seconds
 // after which uvicorn, and so most engines, close them, since a request that
-// meets the closing is lost; and it follows no redirect, which could carry the
-// provider's key elsewhere.
+// meets the closing is lost; its buffers are half as large; and it follows no
+// redirect, which could carry the provider's key elsewhere.
 func newClient() *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
@@ -65,6 +70,8 @@ func newClient() *http.Client {
 			IdleConnTimeout:       4 * time.Second,
 			ExpectContinueTimeout: time.Second,
 			ForceAttemptHTTP2:     true,
+			ReadBufferSize:        transportBuffer,
+			WriteBufferSize:       transportBuffer,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}

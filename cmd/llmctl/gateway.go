@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"log/slog"
+	"runtime"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -63,7 +64,9 @@ func (f *gatewayFlags) run(s *iostreams.IO) error {
 	if f.path == "" {
 		return usagef("--config is missing, expected a file such as examples/gateway.yaml")
 	}
-	log, err := newLog(s.Err, f.logFormat)
+	lines := &batchedLog{to: s.Err}
+	defer func() { _ = lines.Close() }() // last of all
+	log, err := newLog(lines, f.logFormat)
 	if err != nil {
 		return err
 	}
@@ -92,6 +95,9 @@ func (f *gatewayFlags) run(s *iostreams.IO) error {
 		return usagef("%s: %w", f.path, err)
 	}
 	defer traces.stop()
+	if s.Env("GOGC") == "" {
+		defer runtime.KeepAlive(tuneCollector())
+	}
 	g, err := gateway.New(c, gateway.Options{Logger: log, LookupEnv: lookup, Traces: traces.provider(), Ledger: ledger})
 	if err != nil {
 		return usagef("%s: %w", f.path, err)
