@@ -49,11 +49,12 @@ func (p *provider) redact(text []byte) []byte {
 }
 
 // newClient returns the client for upstreams. It differs from Go's default in
-// four points: it never asks for gzip, which would lump a stream; it keeps as
+// five points: it never asks for gzip, which would lump a stream; it keeps as
 // many idle connections as there is load; it drops them before the five seconds
 // after which uvicorn, and so most engines, close them, since a request that
-// meets the closing is lost; and it follows no redirect, which could carry the
-// provider's key elsewhere.
+// meets the closing is lost; it reads no more than 256 KiB of header, where Go's
+// 10 MB would let a broken server fill the memory; and it follows no redirect, which
+// could carry the provider's key elsewhere.
 func newClient() *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
@@ -65,6 +66,8 @@ func newClient() *http.Client {
 			IdleConnTimeout:       4 * time.Second,
 			ExpectContinueTimeout: time.Second,
 			ForceAttemptHTTP2:     true,
+
+			MaxResponseHeaderBytes: 256 << 10,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
