@@ -91,7 +91,7 @@ func TestTriesBeforeTheFirstOutput(t *testing.T) {
 			if test.calls > 1 && gjson.Get(s.logs.String(), "retries").Int() != test.calls-1 {
 				t.Errorf("log %s", s.logs)
 			}
-			if used := s.gateway.state.limiter.Ledger().Settled; test.calls > 1 && used != 13 {
+			if used := s.gateway.limits.Ledger().Settled; test.calls > 1 && used != 13 {
 				t.Errorf("%d tokens charged, want those of the last try", used)
 			}
 		})

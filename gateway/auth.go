@@ -8,15 +8,15 @@ import (
 	"strings"
 
 	"github.com/llmctl/llmctl/gateway/config"
-	"github.com/llmctl/llmctl/gateway/limit"
+	"github.com/llmctl/llmctl/gateway/store"
 )
 
 // principal is who a bearer key belongs to.
 type principal struct {
 	digest  config.Digest
 	tenant  *tenant
-	key     string         // the key's name, or key-N
-	scopes  []*limit.Scope // the tenant's and the key's
+	key     string        // the key's name, or key-N
+	account store.Account // whose limits its requests count against
 	classes classScope
 }
 
@@ -30,26 +30,8 @@ type tenant struct {
 
 func (t *tenant) allows(alias string) bool { return t.models == nil || t.models[alias] }
 
-// scopeKey tells when a limit of a new configuration goes on where an old one
-// stands.
-type scopeKey struct {
-	name   string
-	limits limit.Limits
-}
-
-// scope is the one of that name and those limits, or a new one.
-func (s *state) scope(old state, name string, limits limit.Limits) *limit.Scope {
-	key := scopeKey{name, limits}
-	scope := old.scopes[key]
-	if scope == nil {
-		scope = s.limiter.NewScope(name, limits)
-	}
-	s.scopes[key] = scope
-	return scope
-}
-
 // newPrincipals builds the table of keys.
-func newPrincipals(c *config.Config, env config.Environment, old state, next *state) (map[config.Digest]*principal, error) {
+func newPrincipals(c *config.Config, env config.Environment) (map[config.Digest]*principal, error) {
 	table, classes := map[config.Digest]*principal{}, classNames(c)
 	for _, t := range c.Tenants {
 		owner := &tenant{name: t.Name, salt: tenantSalt(t.Name), weight: t.Weight}
@@ -59,7 +41,6 @@ func newPrincipals(c *config.Config, env config.Environment, old state, next *st
 				owner.models[alias] = true
 			}
 		}
-		whole := next.scope(old, fmt.Sprintf("tenant %q", t.Name), policyOf(t.Limits))
 		for i, k := range t.Keys {
 			d, err := k.Digest(env)
 			if err != nil {
@@ -68,17 +49,10 @@ func newPrincipals(c *config.Config, env config.Environment, old state, next *st
 			if other, ok := table[d]; ok {
 				return nil, fmt.Errorf("tenant %q: key %d: the same key belongs to tenant %q already", t.Name, i+1, other.tenant.name)
 			}
-			own := next.scope(old, fmt.Sprintf("key %d of tenant %q", i+1, t.Name), policyOf(k.Limits))
-			table[d] = &principal{digest: d, tenant: owner, key: k.Label(i), scopes: []*limit.Scope{whole, own}, classes: newClassScope(classes, t, k)}
+			table[d] = &principal{digest: d, tenant: owner, key: k.Label(i), account: accountOf(&t, i), classes: newClassScope(classes, t, k)}
 		}
 	}
 	return table, nil
-}
-
-func policyOf(l config.Limits) limit.Limits {
-	return limit.Limits{
-		RPM: int64(l.RPM), InputTPM: int64(l.InputTPM), OutputTPM: int64(l.OutputTPM), Concurrent: int64(l.Concurrent),
-	}
 }
 
 // authenticate finds the owner of the request's key. The table is keyed by the

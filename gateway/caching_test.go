@@ -121,7 +121,7 @@ func TestAHitTakesARequestAndNoTokens(t *testing.T) {
 		t.Errorf("status %d for the fourth request of three", got.status)
 	}
 	s.settled()
-	if used := s.gateway.state.limiter.Ledger().Settled; used != 13 || calls.Load() != 1 {
+	if used := s.gateway.limits.Ledger().Settled; used != 13 || calls.Load() != 1 {
 		t.Errorf("%d tokens charged for %d calls", used, calls.Load())
 	}
 	metrics := s.metrics()
@@ -369,7 +369,7 @@ func TestAHundredEqualRequestsAreOneCall(t *testing.T) {
 	if calls.Load() != 1 {
 		t.Errorf("%d calls", calls.Load())
 	}
-	if used := s.gateway.state.limiter.Ledger().Settled; used != 13 {
+	if used := s.gateway.limits.Ledger().Settled; used != 13 {
 		t.Errorf("%d tokens charged", used)
 	}
 }
@@ -440,7 +440,7 @@ func TestTheUpstreamIsCancelledWhenAllWaitersAreGone(t *testing.T) {
 				}
 			}
 			s.settled()
-			if used := s.gateway.state.limiter.Ledger().Settled; used != 13 {
+			if used := s.gateway.limits.Ledger().Settled; used != 13 {
 				t.Errorf("%d tokens charged, want 13", used)
 			}
 		})

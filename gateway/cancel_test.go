@@ -68,7 +68,7 @@ func TestCancellationReachesTheUpstream(t *testing.T) {
 			wait(t, finished, "the client")
 			leave()
 			s.settled()
-			if used := s.gateway.state.limiter.Ledger().Settled; used != test.charged {
+			if used := s.gateway.limits.Ledger().Settled; used != test.charged {
 				t.Errorf("%d tokens charged, want %d", used, test.charged)
 			}
 			line := s.logs.String()
@@ -137,7 +137,7 @@ func TestClientThatLeavesDuringTheDialPaysNothing(t *testing.T) {
 	leave()
 	wait(t, left, "the client")
 	s.settled()
-	if used := s.gateway.state.limiter.Ledger().Settled; used != 0 {
+	if used := s.gateway.limits.Ledger().Settled; used != 0 {
 		t.Errorf("%d tokens charged", used)
 	}
 }
@@ -183,11 +183,13 @@ func TestRandomCancellationsLeakNothing(t *testing.T) {
 	}
 	wg.Wait()
 	s.settled()
-	for _, scope := range s.gateway.table.Load().principals[config.DigestOf(searchKey)].scopes {
-		for range parallel { // every slot can be had again
-			if _, err := s.gateway.state.limiter.Reserve(s.gateway.elapsed(time.Now()), (&request{}).ask(), scope); err != nil {
-				t.Fatalf("a slot is lost: %v", err)
-			}
+	standing, err := s.gateway.limits.Standing(t.Context(), "search")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, scope := range standing {
+		if scope.Open != 0 || scope.Held != 0 {
+			t.Errorf("%d slots and %v are still held of %+v", scope.Open, scope.Held, scope.Account)
 		}
 	}
 	if lines := strings.Count(s.logs.String(), "\n"); lines == 0 || lines > requests {

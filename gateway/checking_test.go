@@ -44,7 +44,7 @@ func TestRequestsThatMakeNoSenseNeverReachTheUpstream(t *testing.T) {
 		}
 	}
 	s.settled()
-	if reserved := s.gateway.state.limiter.Ledger().Reserved; reserved != 0 {
+	if reserved := s.gateway.limits.Ledger().Reserved; reserved != 0 {
 		t.Errorf("%d tokens were reserved", reserved)
 	}
 }
@@ -131,7 +131,7 @@ func TestForbiddenTextInAWholeAnswerIsTakenOut(t *testing.T) {
 		t.Errorf("response: status %d: %s", got.status, got.body)
 	}
 	s.settled()
-	if used := s.gateway.state.limiter.Ledger().Settled; used != 13+13+3+16 {
+	if used := s.gateway.limits.Ledger().Settled; used != 13+13+3+16 {
 		t.Errorf("%d tokens charged; what was generated is paid for", used)
 	}
 }

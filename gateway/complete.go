@@ -44,15 +44,18 @@ func (x *exchange) complete() *failure {
 	if f := x.check(q); f != nil {
 		return f
 	}
+	x.account.allowed = q.maxTokens * q.choices
+	if known, f := x.claimKey(q); known || f != nil {
+		return f
+	}
 	if answered, f := x.recall(q); answered || f != nil {
 		return f
 	}
-	x.account.allowed = q.maxTokens * q.choices
 	plan, f := x.plan(q)
 	if f != nil {
 		return f
 	}
-	if f := x.reserve(q); f != nil {
+	if f := x.reserve(q, plan); f != nil {
 		return f
 	}
 	defer x.sketch(q)
@@ -107,15 +110,17 @@ func (x *exchange) resolve(alias string) *failure {
 }
 
 // reserve takes what the request may use from its tenant's and key's limits.
-func (x *exchange) reserve(q *request) *failure {
-	at := x.g.elapsed(x.g.now())
-	reservation, err := x.g.state.limiter.Reserve(at, q.ask(), x.who.scopes...)
-	setLimitHeaders(x.w.Header(), x.g.state.limiter.Levels(at, x.who.scopes...))
+func (x *exchange) reserve(q *request, plan []step) *failure {
+	ask := q.ask()
+	ask.Cost = dearest(plan)
+	reservation, levels, err := x.g.limits.Reserve(x.r.Context(), x.who.account, ask)
+	setLimitHeaders(x.w.Header(), levels)
+	x.toldLimits = true
 	if err != nil {
-		return limited(err)
+		return x.limited(err)
 	}
 	x.reservation = reservation
-	x.g.metrics.reserved(x.who.tenant.name, reservation.Reserved)
+	x.g.metrics.reserved(x.who.tenant.name, reservation.Reserved().Tokens)
 	return nil
 }
 
@@ -147,7 +152,7 @@ func (x *exchange) whole(ctx context.Context, response *http.Response) *failure 
 		return f
 	}
 	x.caching.recorder.Document(body)
-	x.settle(x.g.now())
+	x.settle()
 	x.try.lease.Release(fleet.OK)
 	x.setCostHeader(x.w.Header())
 	x.succeed("application/json", body)

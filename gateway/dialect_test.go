@@ -34,7 +34,7 @@ func TestEmbeddingsAreMetered(t *testing.T) {
 		t.Errorf("status %d for a stream, want 400", got.status)
 	}
 	s.settled()
-	if used := s.gateway.state.limiter.Ledger().Settled; used != 7 {
+	if used := s.gateway.limits.Ledger().Settled; used != 7 {
 		t.Errorf("%d tokens charged, want 7", used)
 	}
 }
@@ -77,7 +77,7 @@ func TestResponses(t *testing.T) {
 			if v := gjson.Get(s.logs.String(), "outcome").Str; v != string(test.outcome) {
 				t.Errorf("outcome %q, want %q", v, test.outcome)
 			}
-			if used := s.gateway.state.limiter.Ledger().Settled; used != test.charged {
+			if used := s.gateway.limits.Ledger().Settled; used != test.charged {
 				t.Errorf("%d tokens charged, want %d", used, test.charged)
 			}
 		})
@@ -98,7 +98,7 @@ func TestWholeResponse(t *testing.T) {
 		t.Errorf("status %d: %s", got.status, got.body)
 	}
 	s.settled()
-	if used := s.gateway.state.limiter.Ledger().Settled; used != 16 {
+	if used := s.gateway.limits.Ledger().Settled; used != 16 {
 		t.Errorf("%d tokens charged, want 16", used)
 	}
 }

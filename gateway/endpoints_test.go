@@ -207,7 +207,7 @@ func TestClientsThatLeaveTheQueueAreForgotten(t *testing.T) {
 	if len(arrived) != 0 {
 		t.Errorf("%d requests of clients that had left went upstream", len(arrived))
 	}
-	if used := s.gateway.state.limiter.Ledger().Settled; used != 13 {
+	if used := s.gateway.limits.Ledger().Settled; used != 13 {
 		t.Errorf("%d tokens charged, want those of the request that was served", used)
 	}
 }
@@ -273,7 +273,7 @@ func TestOverloadIsShed(t *testing.T) {
 			t.Errorf("%s is not counted", reason)
 		}
 	}
-	if l := s.gateway.state.limiter.Ledger(); l.Settled != 13 {
+	if l := s.gateway.limits.Ledger(); l.Settled != 13 {
 		t.Errorf("%d tokens charged, want those of the one that was served", l.Settled)
 	}
 }

@@ -7,7 +7,9 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/llmctl/llmctl/gateway/idempotency"
 	"github.com/llmctl/llmctl/gateway/limit"
+	"github.com/llmctl/llmctl/gateway/store"
 	"github.com/llmctl/llmctl/internal/openai"
 )
 
@@ -32,7 +34,8 @@ type exchange struct {
 	routing
 	placement
 	deadline    deadline
-	reservation *limit.Reservation
+	reservation store.Reservation
+	claim       idempotency.Claim // of its idempotency key; nil without one
 	spent       meter
 	account     account     // for the ledger
 	copy        *transcript // of what the client is sent, when somebody asked for one
@@ -41,6 +44,7 @@ type exchange struct {
 	began, first, last time.Time // zero when it did not happen
 	closed             time.Time // [DONE], when later bytes were awaited
 	finishReason       string
+	toldLimits         bool // the header has the levels of limits
 	committed          bool // the response header is out
 	failure            *failure
 }
@@ -90,6 +94,8 @@ func (x *exchange) authenticate() *failure {
 
 // succeed answers with a whole body.
 func (x *exchange) succeed(contentType string, body []byte) {
+	x.tellLimits()
+	x.keepAnswer(contentType, body)
 	x.committed = true
 	x.w.Header().Set("Content-Type", contentType)
 	x.copy.add(body)
@@ -100,6 +106,10 @@ func (x *exchange) succeed(contentType string, body []byte) {
 // is left: a status, or an event when the stream has begun.
 func (x *exchange) fail(f *failure) {
 	x.failure = f
+	x.releaseKey()
+	if !x.committed {
+		x.tellLimits()
+	}
 	x.deadline.within(x.patience())
 	switch {
 	case f.status == statusClientGone:
@@ -114,7 +124,8 @@ func (x *exchange) fail(f *failure) {
 // unwinds the handler.
 func (x *exchange) finish() {
 	end := x.g.now()
-	x.settle(end)
+	x.settle()
+	x.releaseKey()
 	x.caching.end()
 	x.meter(end)
 	x.g.lives.remove(x.live)
@@ -123,18 +134,19 @@ func (x *exchange) finish() {
 
 // settle closes the reservation. It runs before the client can see that its
 // answer is complete, so that its next request finds the slot free.
-func (x *exchange) settle(now time.Time) {
-	x.store(now)
+func (x *exchange) settle() {
+	x.store(x.g.now())
 	if x.reservation == nil {
 		return
 	}
 	var moved limit.Settlement
 	var first bool
-	at := x.g.elapsed(now)
-	if x.chargeable() {
-		moved, first = x.reservation.Settle(at, x.spent.tokens())
+	if x.chargeable() || x.account.again != nil { // an answer from a cache may have a price, and has no tokens
+		used := x.used()
+		cost, _ := x.cost()
+		moved, first = x.reservation.Settle(limit.Use{Tokens: limit.Tokens{Input: used.Input, Output: used.Output}, Cost: charge(cost)})
 	} else {
-		moved, first = x.reservation.Abandon(at)
+		moved, first = x.reservation.Abandon()
 	}
 	if first {
 		x.g.metrics.settled(x.who.tenant.name, moved)

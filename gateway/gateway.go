@@ -15,9 +15,10 @@ import (
 	"github.com/llmctl/llmctl/gateway/check"
 	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/llmctl/llmctl/gateway/fleet"
-	"github.com/llmctl/llmctl/gateway/limit"
+	"github.com/llmctl/llmctl/gateway/idempotency"
 	"github.com/llmctl/llmctl/gateway/reload"
 	"github.com/llmctl/llmctl/gateway/segments"
+	"github.com/llmctl/llmctl/gateway/store"
 	"github.com/llmctl/llmctl/gateway/usage"
 	"github.com/llmctl/llmctl/gateway/websocket"
 )
@@ -55,6 +56,8 @@ type Gateway struct {
 	checks    check.Chain // that every request passes
 	answers   *answers    // that are kept
 	fleet     *fleet.Fleet
+	limits    store.Limits
+	keys      idempotency.Keys
 	metrics   *metrics
 	ledger    *usage.Ledger
 	ownLedger bool
@@ -73,9 +76,6 @@ type Gateway struct {
 // state is what a new configuration must not forget. Its maps are written by
 // Reload alone.
 type state struct {
-	limiter *limit.Limiter
-	scopes  map[scopeKey]*limit.Scope
-
 	sketches map[sketchKey]*segments.Sketch
 }
 
@@ -84,7 +84,7 @@ type state struct {
 func New(c *config.Config, o Options) (*Gateway, error) {
 	g := &Gateway{
 		log: o.Logger, now: o.Now, rand: o.Rand, client: o.Client, lookup: o.LookupEnv,
-		state: state{limiter: &limit.Limiter{}}, checks: check.Requests(), answers: newAnswers(c),
+		checks: check.Requests(), answers: newAnswers(c),
 	}
 	if g.log == nil {
 		g.log = slog.New(slog.DiscardHandler)
@@ -132,7 +132,7 @@ func (g *Gateway) Reload(c *config.Config) error {
 	if err != nil {
 		return err
 	}
-	next := state{limiter: g.state.limiter, scopes: map[scopeKey]*limit.Scope{}}
+	next := state{}
 	t, err := newTable(c, env, g.client, g.state, &next)
 	if err != nil {
 		return err
@@ -142,13 +142,18 @@ func (g *Gateway) Reload(c *config.Config) error {
 		return err
 	}
 	t.origin = g.start
+	if err := g.openStore(c.Store, env); err != nil {
+		return err
+	}
 	for i, pool := range g.fleet.Configure(specs) { // nothing can fail any more
 		t.providers[i].pool = pool
 	}
-	// All but the limiter, which requests are reading.
-	g.state.scopes, g.state.sketches = next.scopes, next.sketches
+	t.scopes = scopesOf(c)
+	g.limits.Configure(t.scopes)
+	g.state = next
 	g.answers.memory.Resize(cacheSize(c))
 	g.metrics.prepare(t)
+	g.seedBudgets(context.Background(), t.scopes)
 	g.table.Store(t)
 	return nil
 }

@@ -39,6 +39,8 @@ func (g *Gateway) end() {
 	g.open.Lock() // from here on, TryRLock refuses
 	g.sockets.Close()
 	g.fleet.Close()
+	g.limits.Close()
+	g.keys.Close()
 	g.client.CloseIdleConnections()
 	if g.ownLedger {
 		_ = g.ledger.Close() // memory keeps everything

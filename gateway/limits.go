@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/llmctl/llmctl/gateway/limit"
+	"github.com/llmctl/llmctl/gateway/store"
 	"github.com/llmctl/llmctl/internal/openai"
 )
 
@@ -22,6 +23,17 @@ func (r *request) ask() limit.Ask {
 	return limit.Ask{
 		Tokens:    limit.Tokens{Input: r.input, Output: output * r.choices},
 		Unbounded: unbounded || r.maxKey == "",
+	}
+}
+
+// tellLimits tells a client where it stands, of whom nothing was asked.
+func (x *exchange) tellLimits() {
+	if x.who == nil || x.toldLimits {
+		return
+	}
+	x.toldLimits = true
+	if levels, err := x.g.limits.Levels(x.r.Context(), x.who.account); err == nil {
+		setLimitHeaders(x.w.Header(), levels)
 	}
 }
 
@@ -48,27 +60,43 @@ func setLimitHeaders(h http.Header, levels limit.Levels) {
 	}
 }
 
-// limited is the failure of a request that a limit turned away.
-func limited(err error) *failure {
-	rejection, ok := errors.AsType[*limit.Rejection](err)
-	if !ok {
-		return &failure{status: http.StatusInternalServerError, outcome: outcomeInternal,
-			body: openai.NewError("server_error", "the limiter failed", "", "")}
+// hopeless is the wait from which on clients are told not to retry by themselves:
+// OpenAI's SDKs ignore a Retry-After of a minute and more, and would come again at
+// once.
+const hopeless = time.Minute
+
+// limited is the failure of a request that its limits did not admit.
+func (x *exchange) limited(err error) *failure {
+	if f := interruption(x.r.Context()); f != nil {
+		return f
 	}
-	kind := "tokens"
-	if rejection.Resource == limit.Requests || rejection.Resource == limit.Slots {
+	if away, ok := errors.AsType[*store.Unavailable](err); ok {
+		return &failure{status: http.StatusServiceUnavailable, outcome: outcomeLimitsUnavailable, retryAfter: "1", wait: away.RetryAfter,
+			body: openai.NewError("server_error", "limits cannot be checked at the moment", "", "limits_unavailable")}
+	}
+	if rejection, ok := errors.AsType[*limit.Rejection](err); ok {
+		return rejected(rejection)
+	}
+	return &failure{status: http.StatusInternalServerError, outcome: outcomeInternal, cause: err,
+		body: openai.NewError("server_error", "the limiter failed", "", "")}
+}
+
+// rejected is the failure of a request that a limit turned away.
+func rejected(r *limit.Rejection) *failure {
+	kind, code := "tokens", "rate_limit_exceeded"
+	switch r.Resource {
+	case limit.Requests, limit.Slots:
 		kind = "requests"
+	case limit.DayBudget, limit.MonthBudget:
+		kind, code = "insufficient_quota", "insufficient_quota"
 	}
 	f := &failure{
-		status:   http.StatusTooManyRequests,
-		outcome:  outcomeRateLimited,
-		resource: rejection.Resource,
-		body:     openai.NewError(kind, rejection.Error(), "", "rate_limit_exceeded"),
+		status: http.StatusTooManyRequests, outcome: outcomeRateLimited, resource: r.Resource,
+		body: openai.NewError(kind, r.Error(), "", code),
 	}
-	if rejection.Retryable {
-		f.retryAfter = strconv.FormatInt(rejection.RetryAfterSeconds(), 10)
-	} else {
-		f.noRetry = true
+	if r.Retryable {
+		f.retryAfter, f.wait = strconv.FormatInt(r.RetryAfterSeconds(), 10), r.RetryAfter
 	}
+	f.noRetry = !r.Retryable || r.Quota() && r.RetryAfter > hopeless
 	return f
 }

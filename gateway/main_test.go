@@ -169,7 +169,7 @@ func (s *stand) metrics() string {
 func (s *stand) settled() {
 	s.t.Helper()
 	s.gateway.Close()
-	ledger := s.gateway.state.limiter.Ledger()
+	ledger := s.gateway.limits.Ledger()
 	if ledger.Reserved-ledger.Refunded+ledger.Debt != ledger.Settled {
 		s.t.Errorf("the ledger does not balance: %+v", ledger)
 	}

@@ -23,6 +23,7 @@ type metrics struct {
 	caches     *prometheus.CounterVec   // alias, cache, result, reason
 	inFlight   *prometheus.GaugeVec     // alias
 	queueWait  *prometheus.HistogramVec // provider, class
+	replays    *prometheus.CounterVec   // tenant
 	ttft       *prometheus.HistogramVec
 	tpot       *prometheus.HistogramVec
 	e2e        *prometheus.HistogramVec // all three: alias, deployment, arm
@@ -58,6 +59,7 @@ func newMetrics(g *Gateway) *metrics {
 		upstream:   counter("upstream_errors_total", "Requests that failed for a reason of the upstream.", "provider", "endpoint", "outcome"),
 		filtered:   counter("filtered_total", "Requests and answers that a content filter stopped.", "alias", "filter", "on"),
 		caches:     counter("cache_requests_total", "Looks into a cache for an answer, by what came of it.", "alias", "cache", "result", "reason"),
+		replays:    counter("idempotent_replays_total", "Answers that were given again for an idempotency key.", "tenant"),
 		shed:       counter("shed_total", "Requests for which a provider had no endpoint; another one may have taken them.", "provider", "class", "reason"),
 		inFlight:   prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "in_flight", Help: "Requests being served."}, []string{"alias"}),
 		queueWait: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -69,7 +71,7 @@ func newMetrics(g *Gateway) *metrics {
 		tpot:      histogram("tpot_seconds", "Time per output token after the first, streams with two tokens or more.", tpotBuckets),
 		e2e:       histogram("e2e_seconds", "From the request's arrival to its end, successful ones only.", e2eBuckets),
 	}
-	m.registry.MustRegister(m.requests, m.limits, m.rejections, m.upstream, m.filtered, m.caches, m.inFlight, m.shed, m.queueWait, m.ttft, m.tpot, m.e2e, m.attempts, m.armTokens, endpoints{g}, kept{g}, ledgerStats{g},
+	m.registry.MustRegister(m.requests, m.limits, m.rejections, m.upstream, m.filtered, m.caches, m.replays, m.inFlight, m.shed, m.queueWait, m.ttft, m.tpot, m.e2e, m.attempts, m.armTokens, endpoints{g}, kept{g}, ledgerStats{g}, limitsStore{g},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.registry.MustRegister(m.money.collectors()...)
 	m.genAI = newGenAI(m.registry)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strconv"
+	"time"
 
 	"github.com/llmctl/llmctl/gateway/limit"
 	"github.com/llmctl/llmctl/internal/openai"
@@ -17,21 +19,23 @@ const (
 	outcomeOK outcome = "ok"
 
 	// The gateway turned the request away.
-	outcomeUnauthorized    outcome = "unauthorized"
-	outcomeForbidden       outcome = "forbidden"
-	outcomeInvalid         outcome = "invalid_request"
-	outcomeTooLarge        outcome = "request_too_large"
-	outcomeFiltered        outcome = "content_filter"
-	outcomeUnknownModel    outcome = "model_not_found"
-	outcomeUnroutable      outcome = "unroutable" // no target of the model can serve it
-	outcomeUnknownRoute    outcome = "route_not_found"
-	outcomeRateLimited     outcome = "rate_limited"
-	outcomeDraining        outcome = "draining"
-	outcomeInternal        outcome = "internal_error"
-	outcomeShed            outcome = "shed"                // no room at the model's servers
-	outcomeQueueTimeout    outcome = "queue_timeout"       // none came free in time
-	outcomeUnhealthy       outcome = "no_healthy_upstream" // all of them are left alone
-	outcomeUpstreamRefused outcome = "upstream_refused"    // 4xx: the request's own fault, or its limit there
+	outcomeUnauthorized      outcome = "unauthorized"
+	outcomeForbidden         outcome = "forbidden"
+	outcomeInvalid           outcome = "invalid_request"
+	outcomeTooLarge          outcome = "request_too_large"
+	outcomeFiltered          outcome = "content_filter"
+	outcomeUnknownModel      outcome = "model_not_found"
+	outcomeUnroutable        outcome = "unroutable" // no target of the model can serve it
+	outcomeUnknownRoute      outcome = "route_not_found"
+	outcomeRateLimited       outcome = "rate_limited"
+	outcomeIdempotency       outcome = "idempotency_refused"
+	outcomeLimitsUnavailable outcome = "limits_unavailable"
+	outcomeDraining          outcome = "draining"
+	outcomeInternal          outcome = "internal_error"
+	outcomeShed              outcome = "shed"                // no room at the model's servers
+	outcomeQueueTimeout      outcome = "queue_timeout"       // none came free in time
+	outcomeUnhealthy         outcome = "no_healthy_upstream" // all of them are left alone
+	outcomeUpstreamRefused   outcome = "upstream_refused"    // 4xx: the request's own fault, or its limit there
 
 	// The request was cut off.
 	outcomeClientGone outcome = "client_gone"
@@ -85,6 +89,7 @@ type failure struct {
 	body       *openai.Error
 	raw        []byte
 	retryAfter string         // seconds, or a date from upstream; empty leaves the header out
+	wait       time.Duration  // the same to the millisecond, where it is known; zero leaves that header out
 	noRetry    bool           // the same request can never succeed
 	resource   limit.Resource // which limit turned it away
 	cause      error          // for the log only
@@ -127,6 +132,9 @@ func (f *failure) write(w http.ResponseWriter) {
 	h := w.Header()
 	if f.retryAfter != "" {
 		h.Set("Retry-After", f.retryAfter)
+	}
+	if f.wait > 0 {
+		h.Set("Retry-After-Ms", strconv.FormatInt(max(1, (f.wait+time.Millisecond-1).Milliseconds()), 10)) // OpenAI's SDKs read it first
 	}
 	if f.noRetry {
 		h.Set("X-Should-Retry", "false") // read by OpenAI's SDKs

@@ -144,7 +144,7 @@ func TestRequestsThatNoTargetCanServe(t *testing.T) {
 				t.Errorf("status %d: %s", got.status, got.body)
 			}
 			s.settled()
-			if ledger := s.gateway.state.limiter.Ledger(); ledger.Reserved != 0 {
+			if ledger := s.gateway.limits.Ledger(); ledger.Reserved != 0 {
 				t.Errorf("reserved %d tokens", ledger.Reserved)
 			}
 		})

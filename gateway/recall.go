@@ -161,7 +161,7 @@ func (x *exchange) replay(q *request, hit cache.Hit, into, result string) (answe
 		return false, nil
 	}
 	q.free = true
-	if f := x.reserve(q); f != nil {
+	if f := x.reserve(q, nil); f != nil {
 		return false, f
 	}
 	x.looked(into, result, "")
@@ -180,7 +180,7 @@ func (x *exchange) replay(q *request, hit cache.Hit, into, result string) (answe
 	}
 	x.repeat(saving, hit.Answer.Deployment, usage.Tokens(hit.Answer.Used))
 	x.finishReason = hit.Answer.Finish
-	x.settle(x.g.now())
+	x.settle()
 	if !q.stream {
 		x.succeed("application/json", body)
 		return true, nil

@@ -151,7 +151,7 @@ func TestUpstreamErrors(t *testing.T) {
 						t.Errorf("%s is in the log of a request that cost nothing: %s", unmeasured, line)
 					}
 				}
-				if ledger := s.gateway.state.limiter.Ledger(); ledger.Settled != 0 || ledger.Reserved == 0 {
+				if ledger := s.gateway.limits.Ledger(); ledger.Settled != 0 || ledger.Reserved == 0 {
 					t.Errorf("ledger %+v, want a refund of everything", ledger)
 				}
 			})
@@ -165,9 +165,9 @@ func TestDeadUpstream(t *testing.T) {
 	if got.status != 502 || gjson.Get(got.body, "error.code").Str != "upstream_unreachable" || strings.Contains(got.body, "127.0.0.1") {
 		t.Errorf("status %d, body %s", got.status, got.body)
 	}
-	levels := s.gateway.state.limiter.Levels(0, s.gateway.table.Load().principals[config.DigestOf(searchKey)].scopes...)
-	if levels.Output.Remaining != 5000 || levels.Input.Remaining != 1000 {
-		t.Errorf("no refund: %+v", levels)
+	standing, err := s.gateway.limits.Standing(t.Context(), "search")
+	if err != nil || standing[0].Output.Level != 5000 || standing[0].Input.Level != 1000 {
+		t.Errorf("no refund: %+v, %v", standing, err)
 	}
 	s.settled()
 	if !strings.Contains(s.logs.String(), `"cause":"Post`) {
@@ -198,7 +198,7 @@ func TestWholeAnswersThatMakeNoSense(t *testing.T) {
 				t.Errorf("status %d, body %s", got.status, got.body)
 			}
 			s.settled()
-			if used := s.gateway.state.limiter.Ledger().Settled; used != 0 {
+			if used := s.gateway.limits.Ledger().Settled; used != 0 {
 				t.Errorf("%d tokens charged", used)
 			}
 		})

@@ -66,8 +66,8 @@ func TestASimilarQuestionIsAnsweredAgain(t *testing.T) {
 		t.Errorf("the negated question again: %q", got.header.Get("X-Llmctl-Cache"))
 	}
 	s.settled()
-	if want := 13 * calls.Load(); s.gateway.state.limiter.Ledger().Settled != want {
-		t.Errorf("%d tokens charged, want %d", s.gateway.state.limiter.Ledger().Settled, want)
+	if want := 13 * calls.Load(); s.gateway.limits.Ledger().Settled != want {
+		t.Errorf("%d tokens charged, want %d", s.gateway.limits.Ledger().Settled, want)
 	}
 }
 

@@ -159,7 +159,7 @@ func (r *relay) note(c *chunk, now time.Time) {
 func (r *relay) complete(now time.Time) {
 	r.done = true
 	r.x.closed = now
-	r.x.settle(now)
+	r.x.settle()
 	r.x.try.lease.Release(fleet.OK) // its engine has room again
 }
 

@@ -168,7 +168,7 @@ func TestStreamFailuresBeforeTheFirstEventGetAStatus(t *testing.T) {
 			if v := gjson.Get(s.logs.String(), "outcome").Str; v != string(test.outcome) {
 				t.Errorf("outcome %q, want %q", v, test.outcome)
 			}
-			if used := s.gateway.state.limiter.Ledger().Settled; used != 0 {
+			if used := s.gateway.limits.Ledger().Settled; used != 0 {
 				t.Errorf("%d tokens charged", used)
 			}
 		})
@@ -276,7 +276,7 @@ func TestTimeouts(t *testing.T) {
 			if v := gjson.Get(s.logs.String(), "outcome").Str; v != string(test.outcome) {
 				t.Errorf("outcome %q, want %q", v, test.outcome)
 			}
-			if used := s.gateway.state.limiter.Ledger().Settled; used != test.charged {
+			if used := s.gateway.limits.Ledger().Settled; used != test.charged {
 				t.Errorf("%d tokens charged, want %d", used, test.charged)
 			}
 		})

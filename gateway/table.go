@@ -11,6 +11,7 @@ import (
 	"github.com/llmctl/llmctl/gateway/health"
 	"github.com/llmctl/llmctl/gateway/route"
 	"github.com/llmctl/llmctl/gateway/segments"
+	"github.com/llmctl/llmctl/gateway/store"
 	"github.com/llmctl/llmctl/gateway/usage"
 )
 
@@ -22,8 +23,10 @@ type table struct {
 	origins    []string       // that may use WebSocket from browsers
 	keepAlive  time.Duration  // of event streams; 0 is never
 	adminToken *config.Digest // nil when the admin listener is open
+	answersFor time.Duration  // how long idempotency keys are remembered
 
 	principals map[config.Digest]*principal
+	scopes     []store.Scope     // of limits
 	models     map[string]*model // by alias
 	aliases    []string          // in the order of the configuration
 	providers  []*provider
@@ -76,6 +79,9 @@ type retryRules struct {
 // from old into next, and what is new is added there.
 func newTable(c *config.Config, env config.Environment, client *http.Client, old state, next *state) (*table, error) {
 	t := &table{maxBody: int64(c.MaxBody), models: map[string]*model{}, classes: classNames(c)}
+	if t.answersFor = time.Duration(c.Idempotency.TTL); t.answersFor == 0 {
+		t.answersFor = config.DefaultIdempotency
+	}
 	t.keepAlive = time.Duration(c.SSEKeepAlive)
 	for _, o := range c.Origins {
 		t.origins = append(t.origins, string(o))
@@ -88,7 +94,7 @@ func newTable(c *config.Config, env config.Environment, client *http.Client, old
 		t.adminToken = &d
 	}
 	var err error
-	if t.principals, err = newPrincipals(c, env, old, next); err != nil {
+	if t.principals, err = newPrincipals(c, env); err != nil {
 		return nil, err
 	}
 	byName := map[string]*provider{}

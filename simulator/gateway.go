@@ -115,7 +115,7 @@ func (g *gateway) over(r *request, outcome record.Outcome) {
 	}
 	left := outcome == record.Cancelled || outcome == record.Cut
 	if r.produced > 0 || left && (r.key != 0 || p.provided != nil) {
-		p.reservation.Settle(g.f.s.now, limit.Tokens{Input: int64(r.prompt), Output: int64(r.produced)})
+		p.reservation.Settle(g.f.s.now, limit.Use{Tokens: limit.Tokens{Input: int64(r.prompt), Output: int64(r.produced)}})
 	} else {
 		p.reservation.Abandon(g.f.s.now)
 	}

@@ -86,6 +86,7 @@ func TestUsageGoesToTheStateFolder(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := stackConfig("http://127.0.0.1:1", "m", "sk-key")
+			c.Store.Usage = ""
 			got, err := usageStore(c, func(name string) string {
 				return map[string]string{"XDG_STATE_HOME": test.state, "HOME": test.home}[name]
 			})

@@ -46,10 +46,13 @@ func openAddress(addr string) (net.Listener, error) {
 
 // url is the address in the form that a client on this machine can use.
 func (l *listener) url() string {
-	scheme := "http://"
 	if l.server.TLSConfig != nil {
-		scheme = "https://"
+		return clientURL("https://", l.Listener)
 	}
+	return clientURL("http://", l.Listener)
+}
+
+func clientURL(scheme string, l net.Listener) string {
 	host, port, err := net.SplitHostPort(l.Addr().String())
 	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
 		return scheme + "localhost:" + port

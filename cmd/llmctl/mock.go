@@ -216,7 +216,7 @@ func (f *mockFlags) serve(s *iostreams.IO) error {
 	if err != nil {
 		return err
 	}
-	address := (&listener{Listener: l}).url()
+	address := clientURL("http://", l)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	done := make(chan error)

@@ -35,7 +35,23 @@ func (c *Config) checkStore(*collection) error {
 			return fmt.Errorf("store.limits: %w", err)
 		}
 	}
+	if err := s.checkWhenDown(); err != nil {
+		return err
+	}
 	return s.checkUsage()
+}
+
+func (s Store) checkWhenDown() error {
+	memory := s.Limits == "" || s.Limits == StoreMemory
+	switch {
+	case s.WhenDown != "" && s.WhenDown != WhenDownRefuse && s.WhenDown != WhenDownLocal:
+		return fmt.Errorf("store.when_down: expected %s or %s, got %q", WhenDownRefuse, WhenDownLocal, s.WhenDown)
+	case memory && s.WhenDown != "":
+		return errors.New("store.when_down says what happens without a Redis, and store.limits is memory")
+	case memory && s.Timeout != 0:
+		return errors.New("store.timeout is how long to wait for a Redis, and store.limits is memory")
+	}
+	return nil
 }
 
 func (s Store) checkUsage() error {
@@ -56,6 +72,12 @@ func (s Store) checkUsage() error {
 	}
 	return nil
 }
+
+// What store.when_down can be.
+const (
+	WhenDownRefuse = "refuse"
+	WhenDownLocal  = "local"
+)
 
 // checkStoreURL refuses a password in a URL: it would be in the file, which people
 // share, and in logs. Errors do not quote the URL.

@@ -53,6 +53,11 @@ type Store struct {
 	// rediss:// URL that several gateways share.
 	Limits       string `yaml:"limits,omitempty"`
 	LimitsKeyEnv string `yaml:"limits_key_env,omitempty"` // variable with its password
+	// WhenDown says what happens to requests with limits while that place cannot be
+	// reached: "refuse", also when empty, or "local", which lets each gateway
+	// count for itself.
+	WhenDown string   `yaml:"when_down,omitempty"`
+	Timeout  Duration `yaml:"timeout,omitempty"` // longest that a request waits for that place; DefaultStoreTimeout when absent
 	// Usage is where metering is kept: sqlite:FILE, a postgres:// URL, or "none".
 	// Empty means sqlite in the user's state folder.
 	Usage       string `yaml:"usage,omitempty"`

@@ -11,6 +11,7 @@ const (
 	DefaultIdle         = 60 * time.Second
 	DefaultTotal        = 10 * time.Minute
 	DefaultMaxBody      = 32 << 20 // takes images inline, as Anthropic's API does
+	DefaultStoreTimeout = 500 * time.Millisecond
 	DefaultIdempotency  = 24 * time.Hour
 	DefaultMetricsEvery = time.Second
 	DefaultMaxQueue     = 1000

@@ -17,6 +17,8 @@ func Restart(old, next *Config) (keys []string) {
 		{"picker.listen", old.Picker.Listen == next.Picker.Listen},
 		{"picker.tls", old.Picker.TLS == next.Picker.TLS},
 		{"store.limits", old.Store.Limits == next.Store.Limits && old.Store.LimitsKeyEnv == next.Store.LimitsKeyEnv},
+		{"store.when_down", old.Store.WhenDown == next.Store.WhenDown},
+		{"store.timeout", old.Store.Timeout == next.Store.Timeout},
 		{"store.usage", old.Store.Usage == next.Store.Usage && old.Store.UsageKeyEnv == next.Store.UsageKeyEnv &&
 			old.Store.UsageKeep == next.Store.UsageKeep},
 		{"traces", old.Traces.Endpoint == next.Traces.Endpoint && sample(old.Traces) == sample(next.Traces)},

@@ -19,14 +19,17 @@ const minute = uint64(time.Minute)
 //	       0 ┼────│─────╱──────────
 //	         │    ╰──╮╱              debt: a settlement above its reservation
 type bucket struct {
-	capacity int64         // tokens, and tokens per minute; 0 is no limit
-	level    int64         // tokens left; below zero is debt
-	carry    uint64        // part of a token, in 1/minute of one
-	at       time.Duration // when level was true
+	capacity int64 // tokens, and tokens per minute; 0 is no limit
+	Bucket
+	at time.Duration // when the level was true
 }
 
+// minLevel is the deepest debt that is counted. Together with the largest limit
+// it keeps levels exact in the doubles of Lua, for limits that Redis keeps.
+const minLevel = -1 << 52
+
 func newBucket(perMinute int64) bucket {
-	return bucket{capacity: perMinute, level: perMinute}
+	return bucket{capacity: perMinute, Bucket: Bucket{Level: perMinute}}
 }
 
 func (b *bucket) limited() bool { return b.capacity > 0 }
@@ -39,31 +42,31 @@ func (b *bucket) refill(now time.Duration) {
 	}
 	b.at = now
 	hi, lo := bits.Mul64(uint64(b.capacity), uint64(elapsed))
-	lo, carry := bits.Add64(lo, b.carry, 0)
+	lo, carry := bits.Add64(lo, b.Carry, 0)
 	hi += carry
 	if hi >= minute { // the quotient would not fit: more than 2⁶⁴ tokens
 		b.fill()
 		return
 	}
 	tokens, rest := bits.Div64(hi, lo, minute)
-	if tokens >= uint64(b.capacity-b.level) {
+	if tokens >= uint64(b.capacity-b.Level) {
 		b.fill()
 		return
 	}
-	b.level += int64(tokens)
-	b.carry = rest
+	b.Level += int64(tokens)
+	b.Carry = rest
 }
 
-func (b *bucket) fill() { b.level, b.carry = b.capacity, 0 }
+func (b *bucket) fill() { b.Level, b.Carry = b.capacity, 0 }
 
 // wait is how long until n tokens are there, if nothing else takes any. The
 // caller has refilled the bucket and knows that n is within the capacity.
 func (b *bucket) wait(n int64) time.Duration {
-	if n <= b.level {
+	if n <= b.Level {
 		return 0
 	}
-	hi, lo := bits.Mul64(uint64(n-b.level), minute)
-	lo, borrow := bits.Sub64(lo, b.carry, 0)
+	hi, lo := bits.Mul64(uint64(n-b.Level), minute)
+	lo, borrow := bits.Sub64(lo, b.Carry, 0)
 	hi -= borrow
 	rate := uint64(b.capacity)
 	if hi >= rate {
@@ -77,18 +80,29 @@ func (b *bucket) wait(n int64) time.Duration {
 }
 
 // take removes n tokens; the level may become negative.
-func (b *bucket) take(n int64) {
+func (b *bucket) take(n int64) { b.settle(0, n) }
+
+// settle replaces a debit of reserved by one of used. The caller has refilled the
+// bucket: a refund on top of a stale level would be cut off at the capacity, or
+// hide debt, depending on when the bucket was last looked at.
+func (b *bucket) settle(reserved, used int64) {
 	if b.limited() {
-		b.level -= n
+		b.Level = max(min(b.Level+reserved-used, b.capacity), minLevel)
 	}
 }
 
-// settle brings the level up to now and replaces a debit of reserved by one of
-// used. Refilling comes first: a refund on top of a stale level would be cut off
-// at the capacity, or hide debt, depending on when the bucket was last looked at.
-func (b *bucket) settle(now time.Duration, reserved, used int64) {
-	if b.limited() {
-		b.refill(now)
-		b.level = min(b.level+reserved-used, b.capacity)
+// resize gives the bucket another capacity at now.
+func (b *bucket) resize(now time.Duration, perMinute int64) {
+	switch {
+	case perMinute == b.capacity:
+	case !b.limited() || perMinute == 0:
+		at := max(b.at, now)
+		*b = newBucket(perMinute)
+		b.at = at
+	default:
+		b.capacity = perMinute
+		if b.Level >= perMinute {
+			b.fill()
+		}
 	}
 }

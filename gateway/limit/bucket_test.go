@@ -21,13 +21,13 @@ func TestRefillDoesNotDependOnHowOftenItIsLookedAt(t *testing.T) {
 			now += time.Duration(step)
 			latest = max(latest, now)
 			often.refill(now)
-			if often.level > capacity {
-				t.Fatalf("level %d above capacity %d", often.level, capacity)
+			if often.Level > capacity {
+				t.Fatalf("level %d above capacity %d", often.Level, capacity)
 			}
 		}
 		once.refill(latest)
-		if often.level != once.level || often.carry != once.carry {
-			t.Fatalf("in steps: %d+%d, at once: %d+%d", often.level, often.carry, once.level, once.carry)
+		if often.Level != once.Level || often.Carry != once.Carry {
+			t.Fatalf("in steps: %d+%d, at once: %d+%d", often.Level, often.Carry, once.Level, once.Carry)
 		}
 	})
 }
@@ -41,12 +41,12 @@ func TestWaitIsExact(t *testing.T) {
 		wait := b.wait(n)
 		there := b
 		there.refill(b.at + wait)
-		if there.level < n {
-			t.Fatalf("level %d after waiting %v for %d", there.level, wait, n)
+		if there.Level < n {
+			t.Fatalf("level %d after waiting %v for %d", there.Level, wait, n)
 		}
 		if early := b; wait > 0 {
 			early.refill(b.at + wait - 1)
-			if early.level >= n {
+			if early.Level >= n {
 				t.Fatalf("%d were there a nanosecond before %v", n, wait)
 			}
 		}
@@ -57,8 +57,8 @@ func TestBucketFillsAfterAVeryLongTime(t *testing.T) {
 	b := newBucket(1 << 40)
 	b.take(1 << 40)
 	b.refill(math.MaxInt64)
-	if b.level != b.capacity {
-		t.Errorf("level %d after 292 years, want %d", b.level, b.capacity)
+	if b.Level != b.capacity {
+		t.Errorf("level %d after 292 years, want %d", b.Level, b.capacity)
 	}
 }
 

@@ -1,19 +1,9 @@
 package limit
 
 import (
-	"fmt"
 	"sync"
 	"time"
 )
-
-// Limits bounds one scope. Zero is no limit: whoever reads a configuration
-// refuses an explicit zero, which would never refill.
-type Limits struct {
-	RPM        int64 // requests per minute
-	InputTPM   int64 // input tokens per minute
-	OutputTPM  int64 // output tokens per minute
-	Concurrent int64 // requests at once
-}
 
 // Resource names what a limit counts.
 type Resource string
@@ -23,6 +13,8 @@ const (
 	InputTokens  Resource = "input_tokens"
 	OutputTokens Resource = "output_tokens"
 	Slots        Resource = "concurrent"
+	DayBudget    Resource = "usd_per_day"
+	MonthBudget  Resource = "usd_per_month"
 )
 
 // Tokens is an amount of work.
@@ -36,14 +28,14 @@ func (t Tokens) clamped() Tokens {
 	return Tokens{Input: min(max(t.Input, 0), maxTokens), Output: min(max(t.Output, 0), maxTokens)}
 }
 
-// Scope is the counters of one tenant or one key. It belongs to the Limiter
-// that made it.
-type Scope struct {
-	name                    string
-	limits                  Limits
-	requests, input, output bucket
-	open                    int64 // reservations that hold a slot
+// Use is what a request uses: tokens, and what they cost.
+type Use struct {
+	Tokens
+	Cost Money
 }
+
+// Clamped cuts amounts that no request has down to what can be counted.
+func (u Use) Clamped() Use { return Use{Tokens: u.Tokens.clamped(), Cost: u.Cost.clamped(maxCost)} }
 
 // Limiter grants reservations over several scopes at once. It is safe for
 // concurrent use; one lock guards all scopes, since a decision takes well under
@@ -51,6 +43,21 @@ type Scope struct {
 type Limiter struct {
 	mu     sync.Mutex
 	ledger Ledger
+	origin time.Time // of the clock, for the windows of budgets
+	today  calendar
+}
+
+// SetOrigin says which time of UTC's calendar is the origin of the limiter's
+// clock. Budgets need it; it may be set anew when the wall clock was set.
+func (l *Limiter) SetOrigin(t time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.origin = t
+}
+
+func (l *Limiter) calendar(now time.Duration) *calendar {
+	l.today.set(l.origin.Add(now))
+	return &l.today
 }
 
 // Ledger is the sum of everything that reservations did, in tokens of input and
@@ -61,17 +68,18 @@ type Ledger struct {
 	Refunded int64 // given back: reserved, not used
 	Debt     int64 // used beyond the reservation
 	Settled  int64 // used
+	Cost     Money // of what was used
 }
 
-// NewScope returns a scope with full buckets. name appears in rejections.
-func (l *Limiter) NewScope(name string, limits Limits) *Scope {
-	return &Scope{
-		name:     name,
-		limits:   limits,
-		requests: newBucket(limits.RPM),
-		input:    newBucket(limits.InputTPM),
-		output:   newBucket(limits.OutputTPM),
-	}
+// Reserve adds what was taken at admission.
+func (l *Ledger) Reserve(u Use) { l.Reserved += u.Input + u.Output }
+
+// Settle adds what closing a reservation moved.
+func (l *Ledger) Settle(s Settlement) {
+	l.Settled += s.Used
+	l.Refunded += s.Refunded
+	l.Debt += s.Debt
+	l.Cost += s.Cost
 }
 
 // Ledger returns the totals so far.
@@ -86,116 +94,72 @@ type Ask struct {
 	Tokens
 	// Unbounded says that the client named no output limit, so that Output is
 	// only an assumption. It is then cut down to the smallest output limit,
-	// else a small tenant's first request could never pass.
+	// else a small tenant's first request could never pass; and so is its cost,
+	// to the smallest budget.
 	Unbounded bool
+	// Cost is what tokens cost at most; nil means nothing.
+	Cost func(Tokens) Money
 }
 
-// Rejection is the error of a request that does not fit now.
-type Rejection struct {
-	Scope    string
-	Resource Resource
-	Limit    int64 // per minute, or at once
-	Asked    int64
-	// Retryable is false when the ask is above the limit itself: waiting does
-	// not help.
-	Retryable bool
-	// RetryAfter is when the request would fit if no other came: the longest
-	// wait of all scopes and resources. A slot has no known time; it counts as
-	// one second.
-	RetryAfter time.Duration
-}
-
-func (r *Rejection) Error() string {
-	if !r.Retryable {
-		return fmt.Sprintf("request needs %d %s, above the limit of %d of %s", r.Asked, r.Resource, r.Limit, r.Scope)
-	}
-	return fmt.Sprintf("limit of %d %s of %s reached", r.Limit, r.Resource, r.Scope)
-}
-
-// RetryAfterSeconds is RetryAfter for the Retry-After header: whole seconds,
-// rounded up, at least 1.
-func (r *Rejection) RetryAfterSeconds() int64 {
-	return max(1, int64((r.RetryAfter-1)/time.Second)+1)
-}
-
-// Reserve takes one request, its tokens and a slot from every scope, or nothing
-// from any: all scopes are tried before the first is debited. now is the time
-// since any fixed origin. The error is a *Rejection.
-func (l *Limiter) Reserve(now time.Duration, ask Ask, scopes ...*Scope) (*Reservation, error) {
-	want := ask.clamped()
-	if ask.Unbounded {
-		for _, s := range scopes {
-			if s.output.limited() {
-				want.Output = min(want.Output, s.output.capacity)
-			}
+// Within is what the request reserves of scopes with the bounds.
+func (a Ask) Within(bounds ...Bounds) Use {
+	want := Use{Tokens: a.clamped()}
+	for _, b := range bounds {
+		if a.Unbounded && b.OutputTPM > 0 {
+			want.Output = min(want.Output, b.OutputTPM)
 		}
 	}
+	if a.Cost == nil {
+		return want
+	}
+	want.Cost = a.Cost(want.Tokens).clamped(maxCost)
+	for _, b := range bounds {
+		if a.Unbounded && b.Day > 0 {
+			want.Cost = min(want.Cost, b.Day)
+		}
+		if a.Unbounded && b.Month > 0 {
+			want.Cost = min(want.Cost, b.Month)
+		}
+	}
+	return want
+}
+
+// Reserve takes one request, its tokens, their cost and a slot from every scope,
+// or nothing from any: all scopes are tried before the first is debited. now is
+// the time since any fixed origin. The error is a *Rejection.
+func (l *Limiter) Reserve(now time.Duration, ask Ask, scopes ...*Scope) (*Reservation, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var worst *Rejection
+	bounds := make([]Bounds, 0, 4) // more than the scopes of a request, so that it stays on the stack
 	for _, s := range scopes {
-		worst = worse(worst, s.try(now, want))
+		bounds = append(bounds, s.bounds)
 	}
-	if worst != nil {
-		return nil, worst
+	want := ask.Within(bounds...)
+	if refused := l.check(now, want, scopes); refused != nil {
+		return nil, refused
 	}
 	for _, s := range scopes {
 		s.debit(want)
 	}
-	l.ledger.Reserved += want.Input + want.Output
+	l.ledger.Reserve(want)
 	return &Reservation{limiter: l, scopes: scopes, Reserved: want}, nil
 }
 
-// try reports why the scope cannot admit the request now, or nil.
-func (s *Scope) try(now time.Duration, want Tokens) *Rejection {
-	var worst *Rejection
-	for _, need := range []struct {
-		resource Resource
-		bucket   *bucket
-		n        int64
-	}{
-		{Requests, &s.requests, 1},
-		{InputTokens, &s.input, want.Input},
-		{OutputTokens, &s.output, want.Output},
-	} {
-		b := need.bucket
-		if !b.limited() {
-			continue
-		}
-		b.refill(now)
-		if need.n <= b.level {
-			continue
-		}
-		r := &Rejection{Scope: s.name, Resource: need.resource, Limit: b.capacity, Asked: need.n}
-		if need.n <= b.capacity {
-			r.Retryable, r.RetryAfter = true, b.wait(need.n)
-		}
-		worst = worse(worst, r)
-	}
-	if limit := s.limits.Concurrent; limit > 0 && s.open >= limit {
-		worst = worse(worst, &Rejection{
-			Scope: s.name, Resource: Slots, Limit: limit, Asked: 1, Retryable: true, RetryAfter: time.Second,
-		})
+// Check tells why the scopes do not admit a request now, or nil.
+func (l *Limiter) Check(now time.Duration, want Use, scopes ...*Scope) *Rejection {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.check(now, want, scopes)
+}
+
+func (l *Limiter) check(now time.Duration, want Use, scopes []*Scope) (worst *Rejection) {
+	calendar := l.calendar(now)
+	for _, s := range scopes {
+		s.refill(now)
+		s.roll(calendar)
+		worst = worse(worst, s.tryRates(want.Tokens))
+		worst = worse(worst, s.trySlots())
+		worst = worse(worst, s.tryBudgets(l.origin.Add(now), want.Cost))
 	}
 	return worst
-}
-
-// worse is the rejection that holds the request back longer.
-func worse(a, b *Rejection) *Rejection {
-	switch {
-	case a == nil:
-		return b
-	case b == nil, !a.Retryable:
-		return a
-	case !b.Retryable, b.RetryAfter > a.RetryAfter:
-		return b
-	}
-	return a
-}
-
-func (s *Scope) debit(t Tokens) {
-	s.requests.take(1)
-	s.input.take(t.Input)
-	s.output.take(t.Output)
-	s.open++
 }

@@ -72,7 +72,7 @@ func TestRejections(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var l Limiter
 			tenant, key := l.NewScope("tenant", test.tenant), l.NewScope("key", test.key)
-			mustReserve(t, &l, 0, Ask{}, tenant, key).Settle(0, test.spent)
+			mustReserve(t, &l, 0, Ask{}, tenant, key).Settle(0, Use{Tokens: test.spent})
 			_, err := l.Reserve(0, test.ask, tenant, key)
 			var got *Rejection
 			if !errors.As(err, &got) {
@@ -135,12 +135,12 @@ func TestSettlement(t *testing.T) {
 			var l Limiter
 			s := l.NewScope("tenant", Limits{OutputTPM: 600})
 			r := mustReserve(t, &l, 0, ask(0, 100), s)
-			got, ok := r.Settle(test.after, test.used)
+			got, ok := r.Settle(test.after, Use{Tokens: test.used})
 			if !ok || got != test.want {
 				t.Errorf("settlement %+v (%t), want %+v", got, ok, test.want)
 			}
-			if s.output.level != test.left {
-				t.Errorf("level %d, want %d", s.output.level, test.left)
+			if s.output.Level != test.left {
+				t.Errorf("level %d, want %d", s.output.Level, test.left)
 			}
 		})
 	}
@@ -150,12 +150,12 @@ func TestClosingTwiceChangesNothing(t *testing.T) {
 	var l Limiter
 	s := l.NewScope("tenant", Limits{OutputTPM: 600, Concurrent: 1})
 	r := mustReserve(t, &l, 0, ask(0, 100), s)
-	r.Settle(0, Tokens{Output: 100})
+	r.Settle(0, Use{Tokens: Tokens{Output: 100}})
 	if _, ok := r.Abandon(0); ok {
 		t.Error("abandoned after settling")
 	}
-	if s.output.level != 500 || s.open != 0 {
-		t.Errorf("level %d and %d slots, want 500 and 0", s.output.level, s.open)
+	if s.output.Level != 500 || s.open != 0 {
+		t.Errorf("level %d and %d slots, want 500 and 0", s.output.Level, s.open)
 	}
 }
 
@@ -225,7 +225,7 @@ func TestLedgerBalances(t *testing.T) {
 			}
 			spent := amount.Draw(t, "spent")
 			used += spent.Input + spent.Output
-			r.Settle(now, spent)
+			r.Settle(now, Use{Tokens: spent})
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"time": func(t *rapid.T) {
@@ -250,8 +250,8 @@ func TestLedgerBalances(t *testing.T) {
 			"": func(t *rapid.T) {
 				for _, s := range scopes {
 					for _, b := range []bucket{s.requests, s.input, s.output} {
-						if b.level > b.capacity {
-							t.Fatalf("level %d above capacity %d of %s", b.level, b.capacity, s.name)
+						if b.Level > b.capacity {
+							t.Fatalf("level %d above capacity %d of %s", b.Level, b.capacity, s.name)
 						}
 					}
 					if s.open != int64(len(open)) {
@@ -281,6 +281,6 @@ func BenchmarkReserveSettle(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		r.Settle(now, Tokens{Input: 100, Output: 50})
+		r.Settle(now, Use{Tokens: Tokens{Input: 100, Output: 50}})
 	}
 }

@@ -102,6 +102,7 @@ var mayImport = map[string][]string{
 	"engine/modeled":     {"engine/kv", "engine/sched", "engine"},
 	"engine/server":      {"engine", "engine/sched", "engine/kv"},
 	"gateway/limit":      {},
+	"gateway/store":      {"gateway/limit"},
 	"gateway/route":      {},
 	"gateway/queue":      {},
 	"gateway/health":     {},
@@ -125,6 +126,8 @@ var mayImport = map[string][]string{
 	"loadgen/mock":       {},
 	"loadgen/search":     nil,
 	"loadgen/conform":    {"loadgen/client"},
+
+	"gateway/idempotency": {},
 }
 
 // The pure policies may not know the rest of their own folder either.

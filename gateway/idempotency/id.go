@@ -1,0 +1,62 @@
+package idempotency
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+)
+
+// ID is a client's key within its tenant. It holds a hash, since keys may be made
+// of anything, and nobody else needs to read them.
+type ID struct {
+	Tenant string
+	sum    [sha256.Size]byte
+}
+
+// maxKey is the longest key, as for other APIs with such keys.
+const maxKey = 255
+
+// NewID checks a client's key. Errors are for the client, and do not quote it.
+func NewID(tenant, key string) (ID, error) {
+	if key == "" || len(key) > maxKey {
+		return ID{}, fmt.Errorf("Idempotency-Key: expected 1 to %d characters, got %d", maxKey, len(key))
+	}
+	for _, c := range []byte(key) {
+		if c < ' ' || c > '~' {
+			return ID{}, fmt.Errorf("Idempotency-Key: expected printable ASCII characters")
+		}
+	}
+	return ID{tenant, sha256.Sum256([]byte(key))}, nil
+}
+
+// Fingerprint tells requests apart.
+type Fingerprint [sha256.Size]byte
+
+// FingerprintOf is that of a request with a JSON body. Spaces and the order of an
+// object's keys do not count, since clients that send a request again may encode
+// it anew.
+func FingerprintOf(method, path string, body []byte) Fingerprint {
+	h := sha256.New()
+	for _, part := range [][]byte{[]byte(method), []byte(path), canonical(body)} {
+		h.Write(append(binary.AppendUvarint(nil, uint64(len(part))), part...)) // a hash never fails
+	}
+	return Fingerprint(h.Sum(nil))
+}
+
+// canonical writes JSON with sorted keys and without spaces, numbers as they are.
+// What is no JSON stays as it is.
+func canonical(body []byte) []byte {
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return body
+	}
+	out, err := json.Marshal(v)
+	if err != nil || d.More() {
+		return body
+	}
+	return out
+}

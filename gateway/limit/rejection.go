@@ -1,0 +1,127 @@
+package limit
+
+import (
+	"fmt"
+	"time"
+)
+
+// soon is the wait that a rejection names for what has no known end: a slot, or
+// money that open requests hold and may not use.
+const soon = time.Second
+
+// Rejection is the error of a request that does not fit now.
+type Rejection struct {
+	Scope    string
+	Resource Resource
+	Limit    int64 // per minute, or at once; nano-dollars of a budget
+	Asked    int64
+	// Retryable is false when the ask is above the limit itself: waiting does
+	// not help.
+	Retryable bool
+	// RetryAfter is when the request would fit if no other came: the longest
+	// wait of all scopes and resources. What has no known end, such as a slot,
+	// counts as one second.
+	RetryAfter time.Duration
+}
+
+// Quota tells whether a budget turned the request away, not a rate.
+func (r *Rejection) Quota() bool { return r.Resource == DayBudget || r.Resource == MonthBudget }
+
+func (r *Rejection) Error() string {
+	switch {
+	case r.Quota() && !r.Retryable:
+		return fmt.Sprintf("request may cost %v, above the budget of %v %s of %s", Money(r.Asked), Money(r.Limit), r.period(), r.Scope)
+	case r.Quota():
+		return fmt.Sprintf("budget of %v %s of %s is used up", Money(r.Limit), r.period(), r.Scope)
+	case !r.Retryable:
+		return fmt.Sprintf("request needs %d %s, above the limit of %d of %s", r.Asked, r.Resource, r.Limit, r.Scope)
+	}
+	return fmt.Sprintf("limit of %d %s of %s reached", r.Limit, r.Resource, r.Scope)
+}
+
+func (r *Rejection) period() string {
+	if r.Resource == DayBudget {
+		return "a day"
+	}
+	return "a month"
+}
+
+// RetryAfterSeconds is RetryAfter for the Retry-After header: whole seconds,
+// rounded up, at least 1.
+func (r *Rejection) RetryAfterSeconds() int64 {
+	return max(1, int64((r.RetryAfter-1)/time.Second)+1)
+}
+
+// tryRates reports why the buckets cannot give what is wanted, or nil.
+func (s *Scope) tryRates(want Tokens) (worst *Rejection) {
+	for _, need := range [...]struct {
+		resource Resource
+		bucket   *bucket
+		n        int64
+	}{
+		{Requests, &s.requests, 1},
+		{InputTokens, &s.input, want.Input},
+		{OutputTokens, &s.output, want.Output},
+	} {
+		b := need.bucket
+		if !b.limited() || need.n <= b.Level {
+			continue
+		}
+		r := &Rejection{Scope: s.name, Resource: need.resource, Limit: b.capacity, Asked: need.n}
+		if need.n <= b.capacity {
+			r.Retryable, r.RetryAfter = true, b.wait(need.n)
+		}
+		worst = worse(worst, r)
+	}
+	return worst
+}
+
+func (s *Scope) trySlots() *Rejection {
+	limit := s.bounds.Concurrent
+	if limit == 0 || s.open < limit {
+		return nil
+	}
+	return &Rejection{Scope: s.name, Resource: Slots, Limit: limit, Asked: 1, Retryable: true, RetryAfter: soon}
+}
+
+// tryBudgets reports why the budgets cannot hold the cost, or nil. A budget that
+// is used up admits nothing, not even what costs nothing.
+func (s *Scope) tryBudgets(wall time.Time, cost Money) (worst *Rejection) {
+	for _, need := range [...]struct {
+		resource Resource
+		limit    Money
+		window   *Window
+		end      func(index int64) time.Time
+	}{
+		{DayBudget, s.bounds.Day, &s.day, dayEnd},
+		{MonthBudget, s.bounds.Month, &s.month, monthEnd},
+	} {
+		spent := need.window.Spent
+		if need.limit == 0 || spent < need.limit && spent+s.held+cost <= need.limit {
+			continue
+		}
+		r := &Rejection{Scope: s.name, Resource: need.resource, Limit: int64(need.limit), Asked: int64(cost)}
+		switch {
+		case cost > need.limit: // never
+		case spent < need.limit && spent+cost <= need.limit:
+			r.Retryable, r.RetryAfter = true, soon // when open requests give back what they do not use
+		default:
+			r.Retryable, r.RetryAfter = true, max(need.end(need.window.Index).Sub(wall), soon)
+		}
+		worst = worse(worst, r)
+	}
+	return worst
+}
+
+// worse is the rejection that holds the request back longer.
+func worse(a, b *Rejection) *Rejection {
+	switch {
+	case a == nil:
+		return b
+	case b == nil, !a.Retryable:
+		return a
+	case !b.Retryable, b.RetryAfter > a.RetryAfter:
+		return b
+	}
+	return a
+}

@@ -1,0 +1,179 @@
+package store
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// maxBacklog bounds the settlements that wait for Redis: some minutes of a busy
+// gateway, in a few dozen megabytes.
+const maxBacklog = 200_000
+
+// Waits between looks at a Redis that is down.
+const (
+	firstLook = 20 * time.Millisecond
+	lastLook  = time.Second
+)
+
+// link knows whether Redis can be reached. Its goroutine renews leases while it
+// can, and looks for it while it can not.
+type link struct {
+	r    *Redis
+	log  *slog.Logger
+	down atomic.Bool
+	wake chan struct{} // there is something to do now
+	stop context.CancelFunc
+	done sync.WaitGroup
+
+	mu      sync.Mutex
+	backlog []*settlement
+	dropped int64
+}
+
+// Health is how the store fares.
+type Health struct {
+	Down    bool
+	Backlog int   // settlements that wait for Redis
+	Dropped int64 // of all, those that were given up since too many waited
+}
+
+// Health tells how the store fares.
+func (r *Redis) Health() Health {
+	r.link.mu.Lock()
+	defer r.link.mu.Unlock()
+	return Health{r.link.down.Load(), len(r.link.backlog), r.link.dropped}
+}
+
+func newLink(r *Redis) *link {
+	l := &link{r: r, log: r.options.Logger, wake: make(chan struct{}, 1)}
+	if l.log == nil {
+		l.log = slog.New(slog.DiscardHandler)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	l.stop = stop
+	l.done.Go(func() { l.watch(ctx) })
+	return l
+}
+
+// broke notes that a call failed.
+func (l *link) broke(err error) {
+	if !l.down.Swap(true) {
+		l.log.Warn("limits: Redis cannot be reached", "when_down", string(l.r.options.WhenDown), "cause", err.Error())
+		l.nudge()
+	}
+}
+
+// later keeps a settlement that could not be sent.
+func (l *link) later(s *settlement) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.backlog) >= maxBacklog {
+		l.dropped++
+		return
+	}
+	l.backlog = append(l.backlog, s)
+	l.nudge()
+}
+
+// refused notes a settlement that Redis will never take. What it held expires.
+func (l *link) refused(s *settlement, err error) {
+	l.log.Error("limits: Redis refused a settlement", "tenant", s.account.Tenant, "cause", err.Error())
+}
+
+func (l *link) nudge() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (l *link) watch(ctx context.Context) {
+	renewal := time.NewTicker(lease / 3)
+	defer renewal.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-renewal.C:
+			l.r.renew(ctx)
+		case <-l.wake:
+			l.recover(ctx)
+		}
+	}
+}
+
+// recover returns when Redis answers and has heard of everything, or at the end of
+// ctx.
+func (l *link) recover(ctx context.Context) {
+	for wait := firstLook; ; wait = min(2*wait, lastLook) {
+		if l.catchUp(ctx) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+	}
+}
+
+// catchUp tries to bring Redis up to date, and reports whether it is.
+func (l *link) catchUp(ctx context.Context) bool {
+	if l.down.Load() {
+		if err := l.ping(ctx); err != nil {
+			return false
+		}
+		if l.r.options.Recovered != nil {
+			l.r.options.Recovered(ctx)
+		}
+	}
+	sent := 0
+	for {
+		s, ok := l.next()
+		if !ok {
+			break
+		}
+		if _, err := l.r.runNow(ctx, settleScript, s.shared.keys, s.args()); outage(err) {
+			return false
+		} else if err != nil {
+			l.refused(s, err)
+		}
+		l.mu.Lock()
+		l.backlog[0] = nil
+		l.backlog = l.backlog[1:]
+		l.mu.Unlock()
+		sent++
+	}
+	if l.down.Swap(false) {
+		l.log.Warn("limits: Redis is back", "settlements", sent, "dropped", l.r.Health().Dropped)
+		l.r.renew(ctx)
+	}
+	return true
+}
+
+func (l *link) next() (*settlement, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.backlog) == 0 {
+		l.backlog = nil
+		return nil, false
+	}
+	return l.backlog[0], true
+}
+
+func (l *link) ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, l.r.options.Patience)
+	defer cancel()
+	return l.r.client.Ping(ctx).Err()
+}
+
+func (l *link) close() {
+	l.stop()
+	l.done.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), 4*l.r.options.Patience)
+	defer cancel()
+	l.catchUp(ctx)
+}
