@@ -315,3 +315,47 @@ func lastError(body string) string {
 	events := strings.Split(strings.TrimSpace(body), "\n\n")
 	return gjson.Get(strings.TrimPrefix(events[len(events)-1], "data: "), "error.code").String()
 }
+
+// The other side of an idle connection has vanished without a word, as with a node
+// that lost its power or a firewall that forgot: the request that is sent on it runs
+// into its time-out, and the next try, on a connection of its own, is answered.
+func TestHalfOpenConnectionCostsATryAndNoRequest(t *testing.T) {
+	const head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
+	var mu sync.Mutex
+	var first *net.TCPConn
+	gone := false
+	e := newRawEngine(t, func(ctx context.Context, c *net.TCPConn) {
+		mu.Lock()
+		if first == nil {
+			first = c
+		}
+		later, vanished := gone, gone && c == first
+		mu.Unlock()
+		if vanished {
+			<-ctx.Done()
+			return
+		}
+		if later {
+			_, _ = io.WriteString(c, streamHead+helloEvent+finishEvent+usageEvent+doneEvent)
+			_ = c.Close()
+			return
+		}
+		_, _ = fmt.Fprintf(c, head, len(plainReply), plainReply)
+	})
+	s := front(t, e.url(), priced, keeping(t), patient, configure(func(c *config.Config) {
+		c.Models[0].Timeouts.FirstToken = config.Duration(200 * time.Millisecond)
+	}))
+	if got := s.post(plainBody); got.status != 200 { // leaves a connection behind
+		t.Fatalf("status %d: %s", got.status, got.body)
+	}
+	mu.Lock()
+	gone = true
+	mu.Unlock()
+	if got := s.post(streamBody); got.status != 200 || !strings.HasSuffix(got.body, doneEvent) {
+		t.Errorf("status %d: %s", got.status, got.body)
+	}
+	s.settled()
+	if sums := s.sums(); sums.Retries != 1 || sums.Input != 22 || sums.Output != 4 {
+		t.Errorf("sums %+v, want two requests, and one more try", sums)
+	}
+}
