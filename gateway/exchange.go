@@ -37,9 +37,8 @@ type exchange struct {
 	reservation store.Reservation
 	claim       idempotency.Claim // of its idempotency key; nil without one
 	spent       meter
-	account     account     // for the ledger
-	copy        *transcript // of what the client is sent, when somebody asked for one
-	caching     caching     // what there is to do for the alias's cache
+	account     account // for the ledger
+	caching     caching // what there is to do for the alias's cache
 
 	began, first, last time.Time // zero when it did not happen
 	closed             time.Time // [DONE], when later bytes were awaited
@@ -98,7 +97,6 @@ func (x *exchange) succeed(contentType string, body []byte) {
 	x.keepAnswer(contentType, body)
 	x.committed = true
 	x.w.Header().Set("Content-Type", contentType)
-	x.copy.add(body)
 	x.deliver(body)
 }
 

@@ -186,7 +186,6 @@ func (x *exchange) replay(q *request, hit cache.Hit, into, result string) (answe
 		return true, nil
 	}
 	x.commitStream()
-	x.copy.add(body)
 	x.deliver(body)
 	return true, nil
 }

@@ -222,7 +222,6 @@ func (r *relay) write(p []byte, output bool) *failure {
 		x.deadline.within(x.patience()) // for all that this read brought
 		r.written = true
 	}
-	x.copy.add(p)
 	if _, err := x.w.Write(p); err != nil && !x.caching.followed() {
 		return clientGone()
 	}
