@@ -153,6 +153,9 @@ func (x *exchange) whole(ctx context.Context, response *http.Response) *failure 
 	if len(body) > maxAnswerBody || tooDeep(body) || !gjson.ValidBytes(body) {
 		return badAnswer("the upstream's answer is not valid JSON", fmt.Errorf("%d bytes of content type %q", len(body), response.Header.Get("Content-Type")))
 	}
+	if f := x.notAnAnswer(body); f != nil {
+		return f
+	}
 	a := x.dialect.whole(body)
 	x.spent.report(a.usage)
 	x.spent.estimate.Output = a.output
@@ -170,4 +173,28 @@ func (x *exchange) whole(ctx context.Context, response *http.Response) *failure 
 	x.setCostHeader(x.w.Header())
 	x.succeed("application/json", body)
 	return nil
+}
+
+// notAnAnswer is the failure for a body that is called a success, and is none: some
+// servers report errors with status 200, and nobody is to pay for one.
+func (x *exchange) notAnAnswer(body []byte) *failure {
+	document := gjson.ParseBytes(body)
+	if !document.IsObject() {
+		return badAnswer("the upstream's answer is not a JSON object", nil)
+	}
+	problem, answered := document.Get("error"), false
+	for _, key := range []string{"choices", "data", "output"} {
+		answered = answered || document.Get(key).Exists()
+	}
+	if answered || !problem.IsObject() {
+		return nil
+	}
+	f := chunk{failed: true, failure: problem}.streamError(x.try.target)
+	if f.outcome == outcomeStreamError {
+		f.outcome = outcomeUpstream
+	}
+	if f.status < http.StatusInternalServerError {
+		f.outcome = outcomeUpstreamRefused
+	}
+	return f
 }

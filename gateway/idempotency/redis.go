@@ -28,7 +28,8 @@ type Redis struct {
 	client redis.UniversalClient
 	local  *Memory // takes over while Redis is away; nil: there is an error then
 	now    func() time.Time
-	awake  atomic.Int64 // Unix nanoseconds from which on Redis is asked again
+	start  time.Time    // origin of the clock, which a step of the wall clock does not move
+	awake  atomic.Int64 // nanoseconds since start, from which on Redis is asked again
 	claims sync.WaitGroup
 }
 
@@ -36,7 +37,7 @@ type Redis struct {
 // kept in memory while Redis cannot be reached, for this gateway alone; without,
 // requests with keys are refused then.
 func NewRedis(client redis.UniversalClient, local bool, now func() time.Time) *Redis {
-	r := &Redis{client: client, now: now}
+	r := &Redis{client: client, now: now, start: now()}
 	if local {
 		r.local = NewMemory(now)
 	}
@@ -114,12 +115,12 @@ func (id ID) key() string {
 // run runs a script, unless Redis failed just now: no more than one request a
 // second shall wait for nothing. How long it waits is in the client.
 func (r *Redis) run(ctx context.Context, s *redis.Script, key string, args ...any) (any, error) {
-	if r.now().UnixNano() < r.awake.Load() {
+	if int64(r.now().Sub(r.start)) < r.awake.Load() {
 		return nil, fmt.Errorf("it failed less than %v ago", rest)
 	}
 	v, err := s.Run(ctx, r.client, []string{key}, args...).Result()
 	if err != nil && ctx.Err() == nil {
-		r.awake.Store(r.now().Add(rest).UnixNano())
+		r.awake.Store(int64(r.now().Sub(r.start) + rest))
 	}
 	return v, err
 }

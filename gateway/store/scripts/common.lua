@@ -102,6 +102,9 @@ local function load(field, now)
     open = n[11], held = {n[12], n[13]},
     day = n[14], day_spent = {n[15], n[16]}, month = n[17], month_spent = {n[18], n[19]},
   }
+  -- A clock that was wrong by more than the minute in which all refills, and was set
+  -- right, must not stop the refill until it is there again.
+  if s.at > now + MINUTE then s.at = now end
   refill(s.requests, now - s.at)
   refill(s.input, now - s.at)
   refill(s.output, now - s.at)
