@@ -54,7 +54,7 @@ func (p *provider) redact(text []byte) []byte {
 const transportBuffer = 2 << 10
 
 // newClient returns the client for upstreams. It differs from Go's default in
-// five points: it never asks for gzip, which would lump a stream; it keeps as
+// six points: it never asks for gzip, which would lump a stream; it keeps as
 // many idle connections as there is load; it drops them before the five seconds
 // after which uvicorn, and so most engines, close them, since a request that
 // meets the closing is lost; it reads no more than 256 KiB of header, where Go's
