@@ -115,11 +115,10 @@ func readAll(r io.Reader, length int64) ([]byte, error) {
 func (x *exchange) resolve(alias string) *failure {
 	m, ok := x.table.models[alias]
 	if !ok {
-		return &failure{status: http.StatusNotFound, outcome: outcomeUnknownModel,
-			body: openai.NewError("invalid_request_error", "no such model", "model", "model_not_found")}
+		return unknownModel()
 	}
 	x.model = m
-	if !x.who.tenant.allows(alias) {
+	if !x.who.allows(alias) {
 		return &failure{status: http.StatusForbidden, outcome: outcomeForbidden,
 			body: openai.NewError("permission_error", "this key may not use the model", "model", "model_not_allowed")}
 	}
@@ -152,7 +151,7 @@ func (x *exchange) whole(ctx context.Context, response *http.Response) *failure 
 		return badAnswer("the upstream's answer broke off", err)
 	}
 	if len(body) > maxAnswerBody || tooDeep(body) || !gjson.ValidBytes(body) {
-		return badAnswer("the upstream's answer is not valid JSON", nil)
+		return badAnswer("the upstream's answer is not valid JSON", fmt.Errorf("%d bytes of content type %q", len(body), response.Header.Get("Content-Type")))
 	}
 	a := x.dialect.whole(body)
 	x.spent.report(a.usage)

@@ -113,8 +113,12 @@ const maxErrorBody = 64 << 10
 
 // upstreamFailure maps an answer that is not 200. What is wrong with the
 // request, and not with the gateway's configuration, is passed on as it came.
-func upstreamFailure(t *target, response *http.Response) *failure {
+func upstreamFailure(d *dialect, t *target, response *http.Response) *failure {
 	p, status := t.provider, response.StatusCode
+	body, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBody)) // a cut error is still an error
+	if lacksPath(d, status, body) {
+		return pathless(d, t, status)
+	}
 	if f := misconfigured(t, status); f != nil {
 		return f
 	}
@@ -131,7 +135,6 @@ func upstreamFailure(t *target, response *http.Response) *failure {
 	if f.status < 500 {
 		f.outcome = outcomeUpstreamRefused
 	}
-	body, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBody)) // a cut error is still an error
 	body = p.redact(body)
 	if gjson.ValidBytes(body) && gjson.GetBytes(body, "error").IsObject() {
 		f.raw = body

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"log/slog"
 	"runtime"
 	"time"
@@ -14,7 +15,7 @@ import (
 
 // gatewayFlags is everything that the command line of gateway says.
 type gatewayFlags struct {
-	path                     string
+	path, logFormat          string
 	check                    bool
 	grace, drainDelay, watch time.Duration
 }
@@ -24,8 +25,8 @@ func newGateway(s *iostreams.IO) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gateway",
 		Short: "Run the gateway: keys, tenants, limits and routing",
-		Long: `Run the gateway. Its log, one JSON line per request, goes to standard error.
-docs/gateway.md explains the configuration.
+		Long: `Run the gateway. Its log, one line per request, goes to standard error, as JSON
+or as text (--log-format). docs/gateway.md explains the configuration and the log.
 
 The configuration is read again when its content changes (--watch), on SIGHUP and
 on POST /admin/reload. Streams go on with what they began with; a file that is
@@ -46,6 +47,7 @@ takes no more, and lets what runs end within --grace. A second signal cuts it of
 	flags.DurationVar(&f.watch, "watch", 2*time.Second, "how often the configuration is looked at for changes; 0: never")
 	flags.DurationVar(&f.drainDelay, "drain-delay", 0, "time that requests are still taken after Ctrl-C, while /readyz says no")
 	flags.DurationVar(&f.grace, "grace", 30*time.Second, "time that running requests then have to end")
+	flags.StringVar(&f.logFormat, "log-format", "json", "lines of the log: json or text (name=value)")
 	cmd.AddCommand(newGatewayKey(s), newGatewayHash(s), newGatewayUsage(s))
 	return cmd
 }
@@ -64,7 +66,10 @@ func (f *gatewayFlags) run(s *iostreams.IO) error {
 	}
 	lines := &batchedLog{to: s.Err}
 	defer func() { _ = lines.Close() }() // last of all
-	log := slog.New(slog.NewJSONHandler(lines, nil))
+	log, err := newLog(lines, f.logFormat)
+	if err != nil {
+		return err
+	}
 	told := log
 	if f.check {
 		told = nil // which says it in words of its own
@@ -104,4 +109,15 @@ func (f *gatewayFlags) run(s *iostreams.IO) error {
 		return err
 	}
 	return servers.serve(s, f, g, file)
+}
+
+// newLog is a log with lines of a format.
+func newLog(to io.Writer, format string) (*slog.Logger, error) {
+	switch format {
+	case "json":
+		return slog.New(slog.NewJSONHandler(to, nil)), nil
+	case "text":
+		return slog.New(slog.NewTextHandler(to, nil)), nil
+	}
+	return nil, usagef("--log-format %q, expected json or text", format)
 }
