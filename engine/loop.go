@@ -119,6 +119,7 @@ func (e *Engine) prepare(entry sched.Entry, at time.Duration) *model.Sequence {
 	l := e.requests[entry.ID]
 	if l.admitted < 0 {
 		l.admitted = at
+		l.event.Queued = at - l.arrival
 	}
 	s := &l.sequence
 	s.Tokens = l.tokens[entry.Start : entry.Start+entry.Tokens]

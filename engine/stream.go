@@ -4,16 +4,18 @@ import (
 	"context"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/llmctl/llmctl/engine/sched"
 )
 
 // Event is a piece of a request's output.
 type Event struct {
-	Text   string // whole UTF-8 characters; may be empty only at the end
-	Tokens int    // output tokens that came with it
-	Output int    // output tokens so far
-	Cached int    // prompt tokens that the prefix cache saved
+	Text   string        // whole UTF-8 characters; may be empty only at the end
+	Tokens int           // output tokens that came with it
+	Output int           // output tokens so far
+	Cached int           // prompt tokens that the prefix cache saved
+	Queued time.Duration // from the request's arrival to its first start
 	Finish sched.FinishReason
 }
 

@@ -178,11 +178,12 @@ func (x *exchange) exchangeWith(ctx context.Context, q *request, path string, bo
 	if f != nil {
 		return f
 	}
+	x.spent.answered(response.Header)
 	response = p.kind.decode(x.dialect, response)
 	defer func() { _ = response.Body.Close() }() // nothing is left to read that anybody waits for
 	if response.StatusCode != http.StatusOK {
 		x.coolDown(response)
-		return upstreamFailure(x.try.target, response)
+		return upstreamFailure(x.dialect, x.try.target, response)
 	}
 	return x.pass(ctx, response, &relay{x: x, hideUsage: hideUsage, choices: q.choices, timers: timers, gate: x.model.newGate(), beat: x.newHeartbeat(cancel)})
 }
@@ -201,12 +202,16 @@ func (x *exchange) start(q *request, t *target) {
 
 // pass hands the answer on, in the form in which it comes.
 func (x *exchange) pass(ctx context.Context, response *http.Response, r *relay) *failure {
-	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	said := response.Header.Get("Content-Type")
+	kind, _, _ := mime.ParseMediaType(said)
 	switch kind {
 	case "text/event-stream":
 		return r.stream(ctx, response)
-	case "application/json":
+	case "application/json", "text/plain": // some mislabel it; what is no JSON fails in whole
 		return x.whole(ctx, response)
 	}
-	return badAnswer("the upstream answered something that is not JSON", fmt.Errorf("content type %q", kind))
+	if said == "" {
+		return x.whole(ctx, response)
+	}
+	return badAnswer("the upstream answered something that is not JSON", fmt.Errorf("content type %q", said))
 }

@@ -16,6 +16,7 @@ type principal struct {
 	digest  config.Digest
 	tenant  *tenant
 	key     string        // the key's name, or key-N
+	models  aliasScope    // of the key, within the tenant's
 	account store.Account // whose limits its requests count against
 	classes classScope
 }
@@ -23,24 +24,37 @@ type principal struct {
 // tenant is what requests need to know of a configured tenant.
 type tenant struct {
 	name   string
-	salt   string          // its cache_salt
-	models map[string]bool // aliases it may use; nil means all
-	weight int             // its share among those that wait
+	salt   string // its cache_salt
+	models aliasScope
+	weight int // its share among those that wait
 }
 
-func (t *tenant) allows(alias string) bool { return t.models == nil || t.models[alias] }
+// aliasScope is a set of aliases; nil is all of them.
+type aliasScope map[string]bool
+
+func newAliasScope(aliases []string) aliasScope {
+	if len(aliases) == 0 {
+		return nil
+	}
+	s := aliasScope{}
+	for _, alias := range aliases {
+		s[alias] = true
+	}
+	return s
+}
+
+func (s aliasScope) allows(alias string) bool { return s == nil || s[alias] }
+
+// allows tells whether both the tenant and the key may use an alias.
+func (p *principal) allows(alias string) bool {
+	return p.tenant.models.allows(alias) && p.models.allows(alias)
+}
 
 // newPrincipals builds the table of keys.
 func newPrincipals(c *config.Config, env config.Environment) (map[config.Digest]*principal, error) {
 	table, classes := map[config.Digest]*principal{}, classNames(c)
 	for _, t := range c.Tenants {
-		owner := &tenant{name: t.Name, salt: tenantSalt(t.Name), weight: t.Weight}
-		if len(t.Models) > 0 {
-			owner.models = map[string]bool{}
-			for _, alias := range t.Models {
-				owner.models[alias] = true
-			}
-		}
+		owner := &tenant{name: t.Name, salt: tenantSalt(t.Name), models: newAliasScope(t.Models), weight: t.Weight}
 		for i, k := range t.Keys {
 			d, err := k.Digest(env)
 			if err != nil {
@@ -49,7 +63,10 @@ func newPrincipals(c *config.Config, env config.Environment) (map[config.Digest]
 			if other, ok := table[d]; ok {
 				return nil, fmt.Errorf("tenant %q: key %d: the same key belongs to tenant %q already", t.Name, i+1, other.tenant.name)
 			}
-			table[d] = &principal{digest: d, tenant: owner, key: k.Label(i), account: accountOf(&t, i), classes: newClassScope(classes, t, k)}
+			table[d] = &principal{
+				digest: d, tenant: owner, key: k.Label(i),
+				models: newAliasScope(k.Models), account: accountOf(&t, i), classes: newClassScope(classes, t, k),
+			}
 		}
 	}
 	return table, nil

@@ -14,9 +14,9 @@ type chunk struct {
 	done      bool         // [DONE]
 	failure   gjson.Result // the error object, when there is one
 	failed    bool
-	output    bool   // carries generated output in any channel
-	finished  int64  // choices that end here
-	reason    string // the last finish_reason
+	output    bool    // carries generated output in any channel
+	finished  []int64 // choices that end here
+	reason    string  // the last finish_reason
 	usage     gjson.Result
 	usageOnly bool // has usage and no choices: the chunk that include_usage adds
 }
@@ -36,11 +36,13 @@ func readChunk(e openai.Event) chunk {
 	gjson.ParseBytes(e.Data).ForEach(func(key, value gjson.Result) bool {
 		switch key.Str {
 		case "choices":
-			value.ForEach(func(_, choice gjson.Result) bool {
-				choices++
-				c.readChoice(choice)
-				return true
-			})
+			if value.IsArray() { // gjson takes anything else for a list of one
+				value.ForEach(func(_, choice gjson.Result) bool {
+					choices++
+					c.readChoice(choice)
+					return true
+				})
+			}
 		case "usage":
 			c.usage = value
 		case "error":
@@ -62,7 +64,7 @@ func (c *chunk) readChoice(choice gjson.Result) {
 			c.output = c.output || hasOutput(value)
 		case "finish_reason":
 			if value.Type == gjson.String && value.Str != "" {
-				c.finished++
+				c.finished = append(c.finished, choice.Get("index").Int())
 				c.reason = value.Str
 			}
 		}
@@ -71,19 +73,25 @@ func (c *chunk) readChoice(choice gjson.Result) {
 }
 
 // hasOutput tells whether a delta carries something that the model generated:
-// content, reasoning, a refusal or a tool call. A role alone is none.
+// content, reasoning, a refusal, sound or a tool call. A role alone is none. Content
+// is a text, or a list of parts where a model thinks aloud between them.
 func hasOutput(delta gjson.Result) bool {
 	found := false
 	delta.ForEach(func(key, value gjson.Result) bool {
 		switch key.Str {
 		case "content", "reasoning_content", "reasoning", "refusal":
-			found = value.Str != ""
-		case "tool_calls", "function_call":
-			found = value.IsArray() && value.Get("#").Int() > 0 || value.IsObject()
+			found = value.Str != "" || filled(value)
+		case "tool_calls", "function_call", "reasoning_details", "audio":
+			found = filled(value)
 		}
 		return !found
 	})
 	return found
+}
+
+// filled tells whether a value is an object, or a list with something in it.
+func filled(v gjson.Result) bool {
+	return v.IsObject() || v.IsArray() && v.Get("#").Int() > 0
 }
 
 // statusOfError is the status that an error object would have had outside of a

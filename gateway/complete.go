@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -69,7 +70,7 @@ func (x *exchange) read() (*request, *failure) {
 	_ = rc.SetReadDeadline(time.Now().Add(bodyTimeout))
 	// A body that does not come must not hold up the end of the gateway.
 	stop := context.AfterFunc(x.g.alive, func() { _ = rc.SetReadDeadline(time.Now()) })
-	body, err := io.ReadAll(http.MaxBytesReader(x.w, x.r.Body, x.table.maxBody))
+	body, err := readAll(http.MaxBytesReader(x.w, x.r.Body, x.table.maxBody), x.r.ContentLength)
 	stop()
 	_ = rc.SetReadDeadline(time.Time{})
 	if websocket.IsMessage(x.r) {
@@ -94,15 +95,30 @@ func (x *exchange) read() (*request, *failure) {
 	return q, nil
 }
 
+// believedLength bounds the memory that is set aside for a body because its header
+// announces so much.
+const believedLength = 1 << 20
+
+// readAll is io.ReadAll for a body whose length is often known, -1 if it is not: then
+// it takes one piece of memory of the right size.
+func readAll(r io.Reader, length int64) ([]byte, error) {
+	if length < 0 || length > believedLength {
+		return io.ReadAll(r)
+	}
+	var body bytes.Buffer
+	body.Grow(int(length) + bytes.MinRead) // with the room that ReadFrom wants before it sees the end
+	_, err := body.ReadFrom(r)
+	return body.Bytes(), err
+}
+
 // resolve finds the alias and checks that the tenant may use it.
 func (x *exchange) resolve(alias string) *failure {
 	m, ok := x.table.models[alias]
 	if !ok {
-		return &failure{status: http.StatusNotFound, outcome: outcomeUnknownModel,
-			body: openai.NewError("invalid_request_error", "no such model", "model", "model_not_found")}
+		return unknownModel()
 	}
 	x.model = m
-	if !x.who.tenant.allows(alias) {
+	if !x.who.allows(alias) {
 		return &failure{status: http.StatusForbidden, outcome: outcomeForbidden,
 			body: openai.NewError("permission_error", "this key may not use the model", "model", "model_not_allowed")}
 	}
@@ -127,7 +143,7 @@ func (x *exchange) reserve(q *request, plan []step) *failure {
 // whole passes on an answer that is not a stream. It is read to its end first:
 // an upstream that dies half-way then becomes a clean error.
 func (x *exchange) whole(ctx context.Context, response *http.Response) *failure {
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswerBody+1))
+	body, err := readAll(io.LimitReader(response.Body, maxAnswerBody+1), response.ContentLength)
 	if err != nil {
 		if f := interruption(ctx); f != nil {
 			return f
@@ -135,7 +151,7 @@ func (x *exchange) whole(ctx context.Context, response *http.Response) *failure 
 		return badAnswer("the upstream's answer broke off", err)
 	}
 	if len(body) > maxAnswerBody || tooDeep(body) || !gjson.ValidBytes(body) {
-		return badAnswer("the upstream's answer is not valid JSON", nil)
+		return badAnswer("the upstream's answer is not valid JSON", fmt.Errorf("%d bytes of content type %q", len(body), response.Header.Get("Content-Type")))
 	}
 	if f := x.notAnAnswer(body); f != nil {
 		return f

@@ -110,6 +110,9 @@ func (x *exchange) fail(f *failure) {
 	}
 	x.deadline.within(x.patience())
 	switch {
+	case f.status == statusClientGone && !x.committed:
+		// Of one that only closed its sending half. Saying nothing would be net/http's 200.
+		x.w.WriteHeader(statusClientGone)
 	case f.status == statusClientGone:
 	case !x.committed:
 		f.write(x.w)

@@ -138,3 +138,29 @@ func BenchmarkReadChunk(b *testing.B) {
 		}
 	}
 }
+
+// A stream of any length is read with the memory of one event: nothing that has
+// passed is kept, or looked at again.
+func TestLongStreamsTakeNoMoreMemoryThanShortOnes(t *testing.T) {
+	piece := []byte(helloEvent)
+	perEvent := func(events int) float64 {
+		return testing.AllocsPerRun(3, func() {
+			var f framer
+			for range events {
+				for _, cut := range [][]byte{piece[:20], piece[20:]} {
+					for one := range f.push(cut) {
+						if !one.isEvent || len(one.raw) != len(piece) {
+							t.Fatalf("a frame of %d bytes", len(one.raw))
+						}
+					}
+				}
+			}
+			if n := cap(f.pending); n > 4*len(piece) {
+				t.Errorf("%d bytes are kept after %d events", n, events)
+			}
+		}) / float64(events)
+	}
+	if short, long := perEvent(100), perEvent(50_000); long > 1.1*short {
+		t.Errorf("%v allocations for each of 100 events, %v for each of 50,000", short, long)
+	}
+}

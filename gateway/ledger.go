@@ -135,7 +135,7 @@ func (x *exchange) entry(end time.Time) *usage.Record {
 		RequestID: x.id, At: end,
 		Tenant: x.who.tenant.name, Key: x.who.key, Alias: x.model.alias,
 		Class: x.class, Outcome: string(x.outcome()), OK: x.failure == nil, Status: x.status(),
-		Tokens: x.used(), Attempts: x.account.tries,
+		Tokens: x.used(), Attempts: x.account.tries, Queue: x.waited(), EngineQueue: x.spent.engineQueue,
 	}
 	r.Cost, r.Saved = x.cost()
 	if t := x.answeredBy(); t != nil {

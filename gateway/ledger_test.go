@@ -221,7 +221,7 @@ func TestWholeAnswersTellTheirCost(t *testing.T) {
 				t.Errorf("status %d, cost %q, want %q", got.status, cost, test.want)
 			}
 			s.settled()
-			if logged := gjson.Get(s.logs.String(), "cost_usd"); logged.Exists() != (s.sums().Unpriced == 0) {
+			if logged := gjson.Get(s.logs.String(), "usd"); logged.Exists() != (s.sums().Unpriced == 0) {
 				t.Errorf("log %s", s.logs)
 			}
 		})
@@ -250,6 +250,7 @@ func TestRecordHoldsWhatIsKnown(t *testing.T) {
 		Tokens:   usage.Tokens{Input: 9, Cached: optional.Counted(8), Output: 4, Reasoning: optional.Counted(3)},
 		Cost:     usage.Cost{Input: usage.Known(9000), Output: usage.Known(8000)},
 		E2E:      optional.Measured(0),
+		Queue:    optional.Measured(0),
 		Attempts: 1,
 	}}
 	ignoreID := cmp.FilterPath(func(p cmp.Path) bool { return p.String() == "id" }, cmp.Ignore())

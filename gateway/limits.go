@@ -45,19 +45,26 @@ func setLimitHeaders(h http.Header, levels limit.Levels) {
 	if levels.Input.Limit > 0 && (tokens.Limit == 0 || levels.Input.Remaining < tokens.Remaining) {
 		tokens = levels.Input
 	}
-	for _, l := range []struct {
-		name  string
-		level limit.Level
-	}{
-		{"Requests", levels.Requests}, {"Tokens", tokens}, {"Input-Tokens", levels.Input}, {"Output-Tokens", levels.Output},
-	} {
-		if l.level.Limit == 0 {
+	values := make([]string, 0, 3*len(limitHeaderNames)) // one piece of memory for all
+	for i, l := range []limit.Level{levels.Requests, tokens, levels.Input, levels.Output} {
+		if l.Limit == 0 {
 			continue
 		}
-		h["X-Ratelimit-Limit-"+l.name] = []string{strconv.FormatInt(l.level.Limit, 10)}
-		h["X-Ratelimit-Remaining-"+l.name] = []string{strconv.FormatInt(l.level.Remaining, 10)}
-		h["X-Ratelimit-Reset-"+l.name] = []string{l.level.Reset.Round(time.Millisecond).String()}
+		values = append(values, strconv.FormatInt(l.Limit, 10), strconv.FormatInt(l.Remaining, 10), l.Reset.Round(time.Millisecond).String())
+		for j, name := range limitHeaderNames[i] {
+			at := len(values) - 3 + j
+			h[name] = values[at : at+1 : at+1]
+		}
 	}
+}
+
+// limitHeaderNames are the limit, what remains of it, and when it is whole again: of
+// requests, tokens, and tokens of input and output.
+var limitHeaderNames = [4][3]string{
+	{"X-Ratelimit-Limit-Requests", "X-Ratelimit-Remaining-Requests", "X-Ratelimit-Reset-Requests"},
+	{"X-Ratelimit-Limit-Tokens", "X-Ratelimit-Remaining-Tokens", "X-Ratelimit-Reset-Tokens"},
+	{"X-Ratelimit-Limit-Input-Tokens", "X-Ratelimit-Remaining-Input-Tokens", "X-Ratelimit-Reset-Input-Tokens"},
+	{"X-Ratelimit-Limit-Output-Tokens", "X-Ratelimit-Remaining-Output-Tokens", "X-Ratelimit-Reset-Output-Tokens"},
 }
 
 // hopeless is the wait from which on clients are told not to retry by themselves:

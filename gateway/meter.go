@@ -1,9 +1,14 @@
 package gateway
 
 import (
+	"net/http"
+	"strconv"
+	"time"
+
 	"github.com/tidwall/gjson"
 
 	"github.com/llmctl/llmctl/gateway/limit"
+	"github.com/llmctl/llmctl/internal/optional"
 )
 
 // meter knows what a request used: what the upstream reported, else an estimate.
@@ -13,6 +18,7 @@ type meter struct {
 	reported bool
 	// Which parts the usage object had: an absent count is unknown, not zero.
 	toldCached, toldReasoning bool
+	engineQueue               optional.Duration // that the request waited in the engine, when that says so
 }
 
 // tally holds the counts of OpenAI's usage object. Reasoning tokens are part of output.
@@ -23,9 +29,10 @@ type tally struct{ input, cached, output, reasoning int64 }
 // no bucket refills.
 const largestCount = 1 << 31
 
-// plausible reports whether the counts can be those of a request.
+// plausible reports whether the counts can be those of a request. No request has
+// neither a prompt nor an answer: servers that do not count say so with zeros.
 func (u tally) plausible() bool {
-	return u.cached >= 0 && u.cached <= u.input && u.input <= largestCount && u.output >= 0 && u.output <= largestCount &&
+	return u.input+u.output > 0 && u.cached >= 0 && u.cached <= u.input && u.input <= largestCount && u.output >= 0 && u.output <= largestCount &&
 		u.reasoning >= 0 && u.reasoning <= u.output
 }
 
@@ -55,8 +62,33 @@ func (m *meter) report(v gjson.Result) {
 		m.usage, m.reported = u, true
 		m.toldCached = toldDetail(v, "cached_tokens", "prompt_tokens_details", "input_tokens_details")
 		m.toldReasoning = toldDetail(v, "reasoning_tokens", "completion_tokens_details", "output_tokens_details")
+		if s := v.Get("queue_time"); s.Type == gjson.Number {
+			m.queuedFor(s.Num)
+		}
 	}
 }
+
+// queueHeader is how long a request waited in the engine, in milliseconds: of our
+// engine, and of Hugging Face's TGI (docs of text-generation-inference, "x-queue-time").
+// Groq writes queue_time, in seconds, into the usage object (its API reference).
+const queueHeader = "X-Queue-Time"
+
+// answered takes in what the header of an answer says.
+func (m *meter) answered(h http.Header) {
+	if ms, err := strconv.ParseFloat(h.Get(queueHeader), 64); err == nil {
+		m.queuedFor(ms / 1000)
+	}
+}
+
+// queuedFor notes a time in seconds, where it can be true.
+func (m *meter) queuedFor(s float64) {
+	if s >= 0 && s < longestQueue.Seconds() {
+		m.engineQueue = optional.Measured(time.Duration(s * float64(time.Second)))
+	}
+}
+
+// longestQueue is more than any request can have waited.
+const longestQueue = 24 * time.Hour
 
 // toldDetail reports whether one of two objects, of completions or of responses,
 // has a count.

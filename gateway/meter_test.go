@@ -17,6 +17,8 @@ func TestReadUsage(t *testing.T) {
 		{"null", `null`, tally{}, false},
 		{"no counts", `{}`, tally{}, false},
 		{"more cached than prompt", `{"prompt_tokens":9,"prompt_tokens_details":{"cached_tokens":10}}`, tally{input: 9, cached: 10, output: 0}, false},
+		{"zeros of a server that does not count", `{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}`, tally{}, false},
+		{"null for counts", `{"prompt_tokens":null,"completion_tokens":null}`, tally{}, false},
 		{"negative", `{"prompt_tokens":9,"completion_tokens":-4}`, tally{input: 9, output: -4}, false},
 		{"beyond any request", `{"prompt_tokens":9,"completion_tokens":1000000000000}`, tally{input: 9, output: 1e12}, false},
 	}

@@ -88,7 +88,7 @@ func TestEveryOutcomeAndCodeIsDocumented(t *testing.T) {
 		}
 	}
 	for _, code := range []string{
-		"invalid_api_key", "model_not_allowed", "class_not_allowed", "context_length_exceeded", "unsupported_parameter", "class_not_served", "model_not_found", "not_found", "method_not_allowed", "request_too_large", "rate_limit_exceeded",
+		"invalid_api_key", "model_not_allowed", "class_not_allowed", "context_length_exceeded", "unsupported_parameter", "class_not_served", "model_not_found", "unsupported_endpoint", "not_found", "method_not_allowed", "request_too_large", "rate_limit_exceeded",
 		"upstream_unreachable", "upstream_auth_error", "upstream_error", "stream_interrupted", "overloaded", "upstream_timeout",
 	} {
 		if !regexp.MustCompile("(?m)^\\| \\d+ \\| .*`" + code + "`").MatchString(docs) {

@@ -146,7 +146,7 @@ func TestUpstreamErrors(t *testing.T) {
 				if v := gjson.Get(line, "outcome").Str; v != string(test.outcome) {
 					t.Errorf("outcome %q, want %q", v, test.outcome)
 				}
-				for _, unmeasured := range []string{"tokens_source", "input_tokens", "cached_tokens", "output_tokens"} {
+				for _, unmeasured := range []string{"tokens_source", "input_tokens", "cached_input_tokens", "output_tokens"} {
 					if gjson.Get(line, unmeasured).Exists() {
 						t.Errorf("%s is in the log of a request that cost nothing: %s", unmeasured, line)
 					}

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 
 	"github.com/llmctl/llmctl/internal/openai"
@@ -24,13 +23,15 @@ func (g *Gateway) Handler() http.Handler {
 	}
 	mux.Handle("GET /v1/models", g.answering((*exchange).listModels))
 	mux.Handle("/v1/models", g.answering(wrongMethod("GET")))
+	mux.Handle("GET /v1/models/{model...}", g.answering((*exchange).showModel)) // aliases may have slashes
+	mux.Handle("/v1/models/{model...}", g.answering(wrongMethod("GET")))
 	mux.Handle("GET /livez", bounded(http.HandlerFunc(livez)))
 	mux.Handle("GET /readyz", bounded(http.HandlerFunc(g.ready)))
 	mux.Handle("/", g.answering(func(x *exchange) *failure {
 		return &failure{status: http.StatusNotFound, outcome: outcomeUnknownRoute,
 			body: openai.NewError("invalid_request_error", "no such endpoint", "", "not_found")}
 	}))
-	return mux
+	return nosniff(mux)
 }
 
 // answering wraps a step of the pipeline: request id, gate, log and metrics
@@ -61,41 +62,22 @@ func (g *Gateway) answering(step func(*exchange) *failure) http.Handler {
 	})
 }
 
+// nosniff tells browsers on every answer to believe its content type: a model's text
+// may look like HTML.
+func nosniff(next http.Handler) http.Handler {
+	value := []string{"nosniff"} // read only
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header()["X-Content-Type-Options"] = value
+		next.ServeHTTP(w, r)
+	})
+}
+
 func wrongMethod(allow string) func(*exchange) *failure {
 	return func(x *exchange) *failure {
 		x.w.Header().Set("Allow", allow)
 		return &failure{status: http.StatusMethodNotAllowed, outcome: outcomeUnknownRoute,
 			body: openai.NewError("invalid_request_error", "this endpoint takes "+allow+" only", "", "method_not_allowed")}
 	}
-}
-
-// listModels answers with the aliases that the caller may use.
-func (x *exchange) listModels() *failure {
-	if f := x.authenticate(); f != nil {
-		return f
-	}
-	type entry struct {
-		ID      string `json:"id"`
-		Object  string `json:"object"`
-		Created int64  `json:"created"`
-		OwnedBy string `json:"owned_by"`
-	}
-	list := struct {
-		Object string  `json:"object"`
-		Data   []entry `json:"data"`
-	}{Object: "list", Data: []entry{}}
-	for _, alias := range x.table.aliases {
-		if x.who.tenant.allows(alias) {
-			list.Data = append(list.Data, entry{ID: alias, Object: "model", Created: x.table.origin.Unix(), OwnedBy: "llmctl"})
-		}
-	}
-	body, err := json.Marshal(list)
-	if err != nil {
-		return &failure{status: http.StatusInternalServerError, outcome: outcomeInternal, cause: err,
-			body: openai.NewError("server_error", "the list of models cannot be written", "", "")}
-	}
-	x.succeed("application/json", body)
-	return nil
 }
 
 func livez(w http.ResponseWriter, _ *http.Request) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,9 +19,11 @@ import (
 // lingering is how long the upstream may take to close its side after [DONE].
 const lingering = 250 * time.Millisecond
 
-// buffers are for reading streams; 8 KiB holds dozens of events, and thousands
-// of streams at once stay cheap.
-var buffers = sync.Pool{New: func() any { return new([8 << 10]byte) }}
+// readSize is for one read of a stream. It holds a dozen events, the transport reads
+// no more at once, and each open stream has one.
+const readSize = 4 << 10
+
+var buffers = sync.Pool{New: func() any { return new([readSize]byte) }}
 
 // maxHeld bounds what is held back until the first output. Beyond it the answer
 // is committed: an upstream that says so much without an answer is not hung.
@@ -35,10 +38,10 @@ type relay struct {
 	hideUsage bool       // the client did not ask for usage: its chunk stays here
 	choices   int64      // how many finish reasons make the answer complete
 
-	held     []byte // what came before the first output
-	finished int64
+	held     []byte               // what came before the first output, or awaits a flush
+	finished []int64              // choices that have ended
 	done     bool                 // the last event has passed
-	written  bool                 // something awaits a flush
+	written  bool                 // held awaits a flush
 	gate     *check.Gate[passage] // nil unless the alias filters answers
 	blocked  bool                 // a filter ended the answer
 }
@@ -60,7 +63,7 @@ func (r *relay) stream(ctx context.Context, response *http.Response) *failure {
 		return badAnswer("the upstream streamed where no stream belongs", nil)
 	}
 	r.progress, _ = response.Body.(progress)
-	buffer := buffers.Get().(*[8 << 10]byte)
+	buffer := buffers.Get().(*[readSize]byte)
 	defer buffers.Put(buffer)
 	var frames framer
 	defer r.beat.stop()
@@ -75,6 +78,7 @@ func (r *relay) stream(ctx context.Context, response *http.Response) *failure {
 			}
 		}
 		if err := frames.err(); err != nil {
+			r.flush()
 			return interrupted("the upstream sent an event that is too large", err)
 		}
 		if readErr != nil {
@@ -110,7 +114,7 @@ func (r *relay) handle(f frame, now time.Time) *failure {
 		x.takeDown(f)
 		return nil
 	}
-	p := passage{raw: f.raw, output: c.output || c.finished > 0 || c.done}
+	p := passage{raw: f.raw, output: c.output || len(c.finished) > 0 || c.done}
 	if x.model.rename {
 		p.raw = f.renamed(x.dialect.modelPath, x.model.alias)
 	}
@@ -149,8 +153,12 @@ func (r *relay) note(c *chunk, now time.Time) {
 			x.spent.estimate.Input = input
 		}
 	}
+	for _, choice := range c.finished {
+		if !slices.Contains(r.finished, choice) { // servers may say it twice
+			r.finished = append(r.finished, choice)
+		}
+	}
 	if c.reason != "" {
-		r.finished += c.finished
 		x.finishReason = c.reason
 	}
 }
@@ -180,7 +188,7 @@ func (r *relay) end(ctx context.Context, frames *framer, readErr error, now time
 			return failure
 		}
 	}
-	if !r.done && r.x.dialect.options && r.finished >= r.choices {
+	if !r.done && r.x.dialect.options && int64(len(r.finished)) >= r.choices {
 		r.complete(now)
 		if failure := r.write([]byte("data: [DONE]\n\n"), true); failure != nil {
 			return failure
@@ -208,34 +216,39 @@ func interrupted(message string, cause error) *failure {
 
 func clientGone() *failure { return &failure{status: statusClientGone, outcome: outcomeClientGone} }
 
-// write passes bytes on. Until some of them are output, they are held back.
+// write passes bytes on with the next flush. Until some of them are output, they are
+// held back.
 func (r *relay) write(p []byte, output bool) *failure {
-	x := r.x
-	if !x.committed {
-		if r.held = append(r.held, p...); !output && len(r.held) <= maxHeld {
+	r.held = append(r.held, p...)
+	if !r.x.committed {
+		if !output && len(r.held) <= maxHeld {
 			return nil
 		}
-		x.commitStream()
-		p, r.held = r.held, nil
+		r.x.commitStream()
 	}
-	if !r.written {
-		x.deadline.within(x.patience()) // for all that this read brought
-		r.written = true
-	}
-	if _, err := x.w.Write(p); err != nil && !x.caching.followed() {
-		return clientGone()
-	}
+	r.written = true
 	return nil
 }
 
-// flush reports whether the client is still there.
+// flush sends what awaits it, and reports whether the client is still there. All of
+// it goes in one call: net/http makes one chunk of that, where smaller pieces would be
+// cut wherever its buffer is full, and clients that decode each chunk meet halves of
+// events.
 func (r *relay) flush() bool {
 	if !r.written {
 		return true
 	}
 	r.written = false
-	err := r.x.deadline.control.Flush()
-	return err == nil || errors.Is(err, http.ErrNotSupported) || r.x.caching.followed()
+	x := r.x
+	x.deadline.within(x.patience()) // for all that this read brought
+	_, err := x.w.Write(r.held)
+	if r.held = r.held[:0]; cap(r.held) > maxHeld {
+		r.held = nil
+	}
+	if err == nil {
+		err = x.deadline.control.Flush()
+	}
+	return err == nil || errors.Is(err, http.ErrNotSupported) || x.caching.followed()
 }
 
 func (x *exchange) commitStream() {

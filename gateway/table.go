@@ -64,6 +64,8 @@ type target struct {
 	metrics  armMetrics
 	patient  bool // a fallback that does not take what others have no room for
 	price    usage.Price
+	flag     string  // behind which it is
+	share    float64 // of the traffic, or of its flag's, 0..1
 }
 
 // retryRules say how often a request is tried, and how often all of them are.
@@ -137,8 +139,13 @@ func newModel(c *config.Model, providers map[string]*provider, flags []config.Fl
 		budget = *c.Retry.Budget
 	}
 	m.retry.budget = health.NewBudget(budget)
+	weights := map[string]int{} // by flag, whose targets share the requests that have it
 	for _, t := range c.Targets {
 		m.targets = append(m.targets, newTarget(t, providers))
+		weights[t.Flag] += t.Share()
+	}
+	for i, t := range c.Targets {
+		m.targets[i].share = float64(t.Share()) / float64(max(1, weights[t.Flag]))
 	}
 	for _, t := range c.Fallback {
 		f := newTarget(t, providers)
@@ -151,7 +158,7 @@ func newModel(c *config.Model, providers map[string]*provider, flags []config.Fl
 func newTarget(c config.Target, providers map[string]*provider) *target {
 	t := &target{
 		provider: providers[c.Provider], model: c.Model, name: c.Provider + "/" + c.Model, canary: c.Canary,
-		context: int64(c.Context), factor: c.TokensFactor,
+		context: int64(c.Context), factor: c.TokensFactor, flag: c.Flag,
 	}
 	if t.factor == 0 {
 		t.factor = 1

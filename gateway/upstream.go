@@ -48,13 +48,18 @@ func (p *provider) redact(text []byte) []byte {
 	return bytes.ReplaceAll(text, []byte(p.key), []byte("[redacted]"))
 }
 
+// transportBuffer is what a connection to an upstream reads and writes through: most
+// requests fit and all events, and each open stream has two. What is larger goes
+// around it.
+const transportBuffer = 2 << 10
+
 // newClient returns the client for upstreams. It differs from Go's default in
-// five points: it never asks for gzip, which would lump a stream; it keeps as
+// six points: it never asks for gzip, which would lump a stream; it keeps as
 // many idle connections as there is load; it drops them before the five seconds
 // after which uvicorn, and so most engines, close them, since a request that
-// meets the closing is lost; it reads no more than 256 KiB of header, where Go's
-// 10 MB would let a broken server fill the memory; and it follows no redirect, which
-// could carry the provider's key elsewhere.
+// meets the closing is lost; its buffers are half as large; it reads no more than
+// 256 KiB of header, where Go's 10 MB would let a broken server fill the memory; and
+// it follows no redirect, which could carry the provider's key elsewhere.
 func newClient() *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
@@ -66,6 +71,8 @@ func newClient() *http.Client {
 			IdleConnTimeout:       4 * time.Second,
 			ExpectContinueTimeout: time.Second,
 			ForceAttemptHTTP2:     true,
+			ReadBufferSize:        transportBuffer,
+			WriteBufferSize:       transportBuffer,
 
 			MaxResponseHeaderBytes: 256 << 10,
 		},
@@ -109,8 +116,12 @@ const maxErrorBody = 64 << 10
 
 // upstreamFailure maps an answer that is not 200. What is wrong with the
 // request, and not with the gateway's configuration, is passed on as it came.
-func upstreamFailure(t *target, response *http.Response) *failure {
+func upstreamFailure(d *dialect, t *target, response *http.Response) *failure {
 	p, status := t.provider, response.StatusCode
+	body, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBody)) // a cut error is still an error
+	if lacksPath(d, status, body) {
+		return pathless(d, t, status)
+	}
 	if f := misconfigured(t, status); f != nil {
 		return f
 	}
@@ -127,7 +138,6 @@ func upstreamFailure(t *target, response *http.Response) *failure {
 	if f.status < 500 {
 		f.outcome = outcomeUpstreamRefused
 	}
-	body, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBody)) // a cut error is still an error
 	body = p.redact(body)
 	if gjson.ValidBytes(body) && gjson.GetBytes(body, "error").IsObject() {
 		f.raw = body

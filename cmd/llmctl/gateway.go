@@ -1,7 +1,9 @@
 package main
 
 import (
+	"io"
 	"log/slog"
+	"runtime"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,7 +15,7 @@ import (
 
 // gatewayFlags is everything that the command line of gateway says.
 type gatewayFlags struct {
-	path                     string
+	path, logFormat          string
 	check                    bool
 	grace, drainDelay, watch time.Duration
 }
@@ -23,8 +25,8 @@ func newGateway(s *iostreams.IO) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gateway",
 		Short: "Run the gateway: keys, tenants, limits and routing",
-		Long: `Run the gateway. Its log, one JSON line per request, goes to standard error.
-docs/gateway.md explains the configuration.
+		Long: `Run the gateway. Its log, one line per request, goes to standard error, as JSON
+or as text (--log-format). docs/gateway.md explains the configuration and the log.
 
 The configuration is read again when its content changes (--watch), on SIGHUP and
 on POST /admin/reload. Streams go on with what they began with; a file that is
@@ -45,6 +47,7 @@ takes no more, and lets what runs end within --grace. A second signal cuts it of
 	flags.DurationVar(&f.watch, "watch", 2*time.Second, "how often the configuration is looked at for changes; 0: never")
 	flags.DurationVar(&f.drainDelay, "drain-delay", 0, "time that requests are still taken after Ctrl-C, while /readyz says no")
 	flags.DurationVar(&f.grace, "grace", 30*time.Second, "time that running requests then have to end")
+	flags.StringVar(&f.logFormat, "log-format", "json", "lines of the log: json or text (name=value)")
 	cmd.AddCommand(newGatewayKey(s), newGatewayHash(s), newGatewayUsage(s))
 	return cmd
 }
@@ -61,7 +64,12 @@ func (f *gatewayFlags) run(s *iostreams.IO) error {
 	if f.path == "" {
 		return usagef("--config is missing, expected a file such as examples/gateway.yaml")
 	}
-	log := slog.New(slog.NewJSONHandler(s.Err, nil))
+	lines := &batchedLog{to: s.Err}
+	defer func() { _ = lines.Close() }() // last of all
+	log, err := newLog(lines, f.logFormat)
+	if err != nil {
+		return err
+	}
 	told := log
 	if f.check {
 		told = nil // which says it in words of its own
@@ -87,6 +95,9 @@ func (f *gatewayFlags) run(s *iostreams.IO) error {
 		return usagef("%s: %w", f.path, err)
 	}
 	defer traces.stop()
+	if s.Env("GOGC") == "" {
+		defer runtime.KeepAlive(tuneCollector())
+	}
 	g, err := gateway.New(c, gateway.Options{Logger: log, LookupEnv: lookup, Traces: traces.provider(), Ledger: ledger})
 	if err != nil {
 		return usagef("%s: %w", f.path, err)
@@ -98,4 +109,15 @@ func (f *gatewayFlags) run(s *iostreams.IO) error {
 		return err
 	}
 	return servers.serve(s, f, g, file)
+}
+
+// newLog is a log with lines of a format.
+func newLog(to io.Writer, format string) (*slog.Logger, error) {
+	switch format {
+	case "json":
+		return slog.New(slog.NewJSONHandler(to, nil)), nil
+	case "text":
+		return slog.New(slog.NewTextHandler(to, nil)), nil
+	}
+	return nil, usagef("--log-format %q, expected json or text", format)
 }

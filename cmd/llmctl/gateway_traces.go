@@ -24,7 +24,7 @@ type traces struct {
 // startTraces sets up what the configuration and OTEL_* variables ask for.
 func startTraces(c *config.Config, log *slog.Logger, lookup func(string) (string, bool)) (*traces, error) {
 	to, err := telemetry.Traces(context.Background(), telemetry.Options{
-		Endpoint: c.Traces.Endpoint, Sample: c.Traces.Sample, Version: buildinfo.Version(), Lookup: lookup,
+		Endpoint: c.Traces.Endpoint, Sample: c.Traces.Sample, Version: buildinfo.Version(), Lookup: lookup, Logger: log,
 	})
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/llmctl/llmctl/engine"
@@ -133,12 +134,19 @@ func (a *answer) whole(ctx context.Context, w http.ResponseWriter) {
 		case sched.Running:
 			continue
 		case sched.Stop, sched.Length:
+			tellQueue(w.Header(), e)
 			reply(w, a.completion(text.String(), e))
 		default:
 			refuseUnanswered(w, e.Finish)
 		}
 		return
 	}
+}
+
+// tellQueue says how long the request waited before it was started, in milliseconds
+// as Hugging Face's TGI does.
+func tellQueue(h http.Header, e engine.Event) {
+	h.Set("X-Queue-Time", strconv.FormatFloat(float64(e.Queued.Microseconds())/1000, 'f', -1, 64))
 }
 
 // failedMessage is all that a client hears; the operator hears more from OnError.
@@ -182,6 +190,7 @@ func (a *answer) events(ctx context.Context, w http.ResponseWriter, o *openai.St
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
 	h.Set("Cache-Control", "no-cache, no-transform")
 	h.Set("X-Accel-Buffering", "no")
+	tellQueue(h, e)
 	out := &eventWriter{
 		encoder: openai.NewChunkEncoder(a.chat, o.IncludeUsage, a.id, a.server.Now().Unix(), a.server.ServedModelName),
 		w:       w, control: http.NewResponseController(w),

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -330,5 +331,16 @@ func TestShutdown(t *testing.T) {
 	}
 	if status, _, _ := f.post("/v1/completions", `{"prompt":"x"}`); status != 503 {
 		t.Errorf("a request after shutdown: %d, want 503", status)
+	}
+}
+
+// Streamed or not, an answer says how long its request waited to be started.
+func TestAnswersTellHowLongTheyWaited(t *testing.T) {
+	f := serve(t, engine.Config{}, Options{})
+	for _, body := range []string{`{"prompt":"a","max_tokens":2}`, `{"prompt":"a","max_tokens":2,"stream":true}`} {
+		_, header, _ := f.post("/v1/completions", body)
+		if ms, err := strconv.ParseFloat(header.Get("X-Queue-Time"), 64); err != nil || ms < 0 || ms > 60_000 {
+			t.Errorf("%s: X-Queue-Time %q", body, header.Get("X-Queue-Time"))
+		}
 	}
 }

@@ -40,7 +40,7 @@ func (p Provider) Policy() string {
 func (c *Config) checkProviders(*collection) error {
 	for _, p := range c.Providers {
 		for _, check := range []func(*Provider) error{
-			(*Provider).checkKind, c.checkEndpoints, (*Provider).checkMetrics, (*Provider).checkQueue,
+			(*Provider).checkKind, c.checkEndpoints, (*Provider).checkMetrics,
 		} {
 			if err := check(&p); err != nil {
 				return fmt.Errorf("provider %q: %w", p.Name, err)
@@ -125,12 +125,4 @@ func (p *Provider) checkMetrics() error {
 		return fmt.Errorf("router.load_cap is of the policy %s, and this provider has %s", PolicyPrefixAffinity, p.Policy())
 	}
 	return nil
-}
-
-// checkQueue refuses bounds of a queue in which nothing ever waits.
-func (p *Provider) checkQueue() error {
-	if p.InFlight != 0 || p.Shed != (Shed{}) || p.MaxQueue == 0 && p.QueueTimeout == 0 {
-		return nil
-	}
-	return errors.New("max_queue and queue_timeout bound a queue in which nothing ever waits: set in_flight or shed, too")
 }

@@ -168,7 +168,6 @@ func TestSettingsThatMakeNoSenseAreRefused(t *testing.T) {
 		{"an unknown policy", "policy: prefix_affinity", "policy: prefix-affinity", `unknown router.policy "prefix-affinity", did you mean "prefix_affinity"?`},
 		{"a load cap of another policy", "policy: prefix_affinity", "policy: round_robin", "router.load_cap is of the policy prefix_affinity, and this provider has round_robin"},
 		{"a load cap below the mean", "load_cap: 1.5", "load_cap: 0.5", `load_cap: expected a number from 1 to 1000, got "0.5"`},
-		{"a queue in which nobody waits", "    in_flight: 64\n    max_queue: 10\n    queue_timeout: 5s\n    shed: {queue: 8, kv_usage: 0.9}\n", "    queue_timeout: 5s\n", "bound a queue in which nothing ever waits"},
 		{"more than a whole cache", "kv_usage: 0.9", "kv_usage: 90", `kv_usage: expected a number above 0 to 1, got "90"`},
 		{"none of a cache", "kv_usage: 0.9", "kv_usage: 0", `kv_usage: expected a number above 0 to 1, got "0"`},
 		{"more than all fail", "failure_rate: 0.4", "failure_rate: 1.01", `failure_rate: expected a number above 0 to 1, got "1.01"`},

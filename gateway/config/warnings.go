@@ -110,6 +110,9 @@ func (w *warnings) unused() {
 		if p.KeyEnv != "" && slices.ContainsFunc(p.URLs(), inTheClear) {
 			w.add("provider %q: its key is sent over http:// in the clear", p.Name)
 		}
+		if p.InFlight == 0 && p.Shed == (Shed{}) && (p.MaxQueue != 0 || p.QueueTimeout != 0) {
+			w.add("provider %q: without in_flight or shed, only requests for endpoints that are left alone for a while ever wait in its queue", p.Name)
+		}
 	}
 }
 

@@ -33,6 +33,8 @@ func TestWarnings(t *testing.T) {
 		{"a provider for the picker alone", "models:", "  - {name: other, endpoints: [http://10.0.0.1:8000]}\npicker: {listen: '127.0.0.1:9002', provider: other}\nmodels:", []string{admin}},
 		{"a provider without use", "models:", "  - {name: other, endpoints: [http://10.0.0.1:8000], key_env: K}\nmodels:",
 			[]string{admin, `provider "other" is used by no model`, `provider "other": its key is sent over http:// in the clear`}},
+		{"a queue for bad times alone", "models:", "    max_queue: 5\nmodels:",
+			[]string{admin, `provider "cluster": without in_flight or shed, only requests for endpoints that are left alone for a while ever wait in its queue`}},
 		{"a first token after the end", "    targets:", "    timeouts: {first_token: 11m}\n    targets:", []string{admin, `model "small": timeouts.first_token 11m0s never comes, since timeouts.total is 10m0s`}},
 		{"a class without target", "model: tiny", "model: tiny, classes: [batch]", []string{admin, `model "small": no target serves the class "interactive"`}},
 	}

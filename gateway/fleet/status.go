@@ -28,7 +28,8 @@ type EndpointStatus struct {
 	Running  *float64
 	Waiting  *float64
 	KVUsage  *float64
-	Blocks   int // of prompts that it should hold
+	Age      *time.Duration // of what its metrics say
+	Blocks   int            // of prompts that it should hold
 }
 
 // PoolStatus is a picture of a provider.
@@ -75,6 +76,7 @@ func (e *Endpoint) status(now time.Duration, s *Spec) EndpointStatus {
 		Full: e.full(e.view(now), s), Blocks: e.index.Len(0),
 	}
 	if e.said.at != never && now-e.said.at <= stale*e.every {
+		out.Age = new(now - e.said.at)
 		out.Running, out.Waiting, out.KVUsage = known(e.said.running), known(e.said.waiting), known(e.said.usage)
 	}
 	return out

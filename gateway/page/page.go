@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -20,6 +21,7 @@ type View struct {
 	Tenants   []Tenant
 	Models    []Model
 	Endpoints []Endpoint
+	Queues    []Queue   // in which somebody waits
 	Requests  []Request // the oldest of those that are being served
 	Serving   int       // how many are
 }
@@ -30,10 +32,14 @@ type Config struct {
 	Hash    string    // of its content, shortened
 	Loaded  time.Time // zero when unknown
 	Refused string    // why the file's newest content is not in use; empty when it is
+	Restart []string  // keys that have changed and wait for a restart
 }
 
 // Total is one figure of the head of the page.
-type Total struct{ Name, Value string }
+type Total struct {
+	Name, Value string
+	Bad         bool
+}
 
 // Tenant is a customer with its limits.
 type Tenant struct {
@@ -44,10 +50,12 @@ type Tenant struct {
 
 // Limit is where a tenant stands with one resource.
 type Limit struct {
+	Key      string // that it is of; empty for the tenant as a whole
 	Resource string
 	Left     string // with its unit
 	Limit    string
 	Share    float64 // left, 0..1
+	Known    bool    // false while nobody can tell what is left
 }
 
 // Model is an alias and what stands behind it.
@@ -70,11 +78,18 @@ type Target struct {
 // Endpoint is a server of a provider.
 type Endpoint struct {
 	Provider, URL string
-	State         string // up, resting, trial, cooling
+	State         string // up, cooling, resting, probing
+	Full          bool   // takes no more for now
 	InFlight      int64
 	Waiting       string // in its own queue; empty when unknown
 	KVUsage       string
 	Age           string // of its metrics; empty when it has none
+}
+
+// Queue is where requests of a class wait for a provider's endpoints.
+type Queue struct {
+	Provider, Class string
+	Waiting         int
 }
 
 // Request is one that is being served.
@@ -89,6 +104,7 @@ var files embed.FS
 
 var functions = template.FuncMap{
 	"style":   func() template.CSS { return template.CSS(mustRead("style.css")) }, //nolint:gosec // our own file
+	"join":    strings.Join,
 	"seconds": seconds,
 	"percent": func(share float64) string { return strconv.FormatFloat(100*min(max(share, 0), 1), 'f', 0, 64) },
 	"stamp":   func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") },

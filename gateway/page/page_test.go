@@ -14,8 +14,8 @@ func sample() View {
 	return View{
 		Now: now, Refresh: 5, Version: "1.0",
 		Config:    Config{Source: "gateway.yaml", Hash: "abc123", Loaded: now.Add(-time.Hour), Refused: "line 3: unknown key"},
-		Totals:    []Total{{"requests a second", "12"}},
-		Tenants:   []Tenant{{Name: "search", Keys: 2, Limits: []Limit{{"requests a minute", "30", "60", 0.5}}}, {Name: "free"}},
+		Totals:    []Total{{Name: "requests a second", Value: "12"}},
+		Tenants:   []Tenant{{Name: "search", Keys: 2, Limits: []Limit{{Resource: "requests a minute", Left: "30", Limit: "60", Share: 0.5, Known: true}}}, {Name: "free"}},
 		Models:    []Model{{Alias: "small", Targets: []Target{{Name: "a/x", Role: "stable", Share: "95 %", Requests: 9, Errors: 1}, {Name: "a/y", Role: "canary", Share: "5 %"}}}},
 		Endpoints: []Endpoint{{Provider: "a", URL: "http://a:1", State: "up"}, {Provider: "a", URL: "http://b:1", State: "resting", KVUsage: "40 %"}},
 		Requests:  []Request{{ID: "req-1", Tenant: "search", Alias: "small", Phase: "streaming", Age: 1500 * time.Millisecond, Output: 7}},

@@ -3,6 +3,7 @@ package telemetry
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
@@ -17,6 +18,7 @@ type Options struct {
 	Sample   *float64                    // share of requests without a sampled parent, 0..1; nil: as OTEL_* variables say, else all
 	Version  string                      // of the gateway
 	Lookup   func(string) (string, bool) // of environment variables
+	Logger   *slog.Logger                // told of a collector that is away; nil discards
 }
 
 // Traces returns a provider of tracers, or nil when neither the options nor the
@@ -45,7 +47,11 @@ func Traces(ctx context.Context, o Options) (*sdktrace.TracerProvider, error) {
 	if err != nil {
 		return nil, fmt.Errorf("setting up traces: %w", err)
 	}
-	settings := []sdktrace.TracerProviderOption{sdktrace.WithBatcher(exporter), sdktrace.WithResource(about)}
+	log := o.Logger
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	settings := []sdktrace.TracerProviderOption{sdktrace.WithBatcher(&told{SpanExporter: exporter, log: log}), sdktrace.WithResource(about)}
 	if o.Sample != nil {
 		settings = append(settings, sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(*o.Sample))))
 	}

@@ -1,9 +1,13 @@
 package telemetry
 
 import (
+	"bytes"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
+	"sync/atomic"
 	"testing"
 
 	"go.opentelemetry.io/otel/trace"
@@ -74,5 +78,39 @@ func TestSpansReachTheCollector(t *testing.T) {
 	}
 	if name := resource.GetScopeSpans()[0].GetSpans()[0].GetName(); name != "chat small" {
 		t.Errorf("span %q", name)
+	}
+}
+
+// A collector that is away costs its spans and one line of the log, however many
+// batches fail; when it is back there is another line.
+func TestCollectorThatIsAwayIsToldOnce(t *testing.T) {
+	var status atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "application/x-protobuf")
+		w.WriteHeader(int(status.Load()))
+	}))
+	defer server.Close()
+	var said bytes.Buffer
+	p, err := Traces(t.Context(), Options{Endpoint: server.URL, Lookup: variables(), Logger: slog.New(slog.NewTextHandler(&said, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	send := func(answer int) {
+		status.Store(int64(answer))
+		_, span := p.Tracer("test").Start(t.Context(), "chat small")
+		span.End()
+		if err := p.ForceFlush(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, answer := range []int{200, 400, 400, 400, 200, 200} {
+		send(answer)
+	}
+	if err := p.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if text := said.String(); strings.Count(text, "takes no spans") != 1 || strings.Count(text, "takes spans again") != 1 || strings.Count(text, "\n") != 2 {
+		t.Errorf("the log says\n%s", text)
 	}
 }

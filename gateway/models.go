@@ -1,0 +1,84 @@
+package gateway
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/llmctl/llmctl/internal/openai"
+)
+
+// modelCard is an alias as the list of models shows it.
+type modelCard struct {
+	ID      string `json:"id"`
+	Object  string `json:"object"`
+	Created int64  `json:"created"`
+	OwnedBy string `json:"owned_by"`
+	// MaxModelLen has vLLM's name, by which clients and load tools look for it. It is
+	// absent where one of the targets does not say how much it takes.
+	MaxModelLen int64 `json:"max_model_len,omitempty"`
+}
+
+// card is the alias as clients may know it.
+func (t *table) card(alias string) modelCard {
+	return modelCard{ID: alias, Object: "model", Created: t.origin.Unix(), OwnedBy: "llmctl", MaxModelLen: t.models[alias].longest()}
+}
+
+// longest is the largest context among the model's targets, 0 when one of them
+// does not say its own: that one may take more.
+func (m *model) longest() (tokens int64) {
+	for _, targets := range [][]*target{m.targets, m.fallbacks} {
+		for _, t := range targets {
+			if t.context == 0 {
+				return 0
+			}
+			tokens = max(tokens, t.context)
+		}
+	}
+	return tokens
+}
+
+// listModels answers with the aliases that the caller may use.
+func (x *exchange) listModels() *failure {
+	if f := x.authenticate(); f != nil {
+		return f
+	}
+	list := struct {
+		Object string      `json:"object"`
+		Data   []modelCard `json:"data"`
+	}{Object: "list", Data: []modelCard{}}
+	for _, alias := range x.table.aliases {
+		if x.who.allows(alias) {
+			list.Data = append(list.Data, x.table.card(alias))
+		}
+	}
+	return x.succeedWith(list)
+}
+
+// showModel answers with one alias. One that the caller may not use is as unknown as
+// one that does not exist, since it is not in the caller's list either.
+func (x *exchange) showModel() *failure {
+	if f := x.authenticate(); f != nil {
+		return f
+	}
+	alias := x.r.PathValue("model")
+	if _, ok := x.table.models[alias]; !ok || !x.who.allows(alias) {
+		return unknownModel()
+	}
+	return x.succeedWith(x.table.card(alias))
+}
+
+func unknownModel() *failure {
+	return &failure{status: http.StatusNotFound, outcome: outcomeUnknownModel,
+		body: openai.NewError("invalid_request_error", "no such model", "model", "model_not_found")}
+}
+
+// succeedWith answers with a document of the gateway's own.
+func (x *exchange) succeedWith(document any) *failure {
+	body, err := json.Marshal(document)
+	if err != nil {
+		return &failure{status: http.StatusInternalServerError, outcome: outcomeInternal, cause: err,
+			body: openai.NewError("server_error", "the answer cannot be written", "", "")}
+	}
+	x.succeed("application/json", body)
+	return nil
+}
