@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
-	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -87,9 +86,7 @@ func (x *exchange) pursue(ctx context.Context, q *request, t *target) *failure {
 // be none.
 func (x *exchange) pause(n int, f *failure) (d time.Duration, ok bool) {
 	r, g := &x.model.retry, x.g
-	if s, err := strconv.Atoi(f.retryAfter); err == nil {
-		d = time.Duration(min(s, 1<<20)) * time.Second
-	}
+	d = f.wait
 	if d > longestHint || !r.grant(g.elapsed(g.now())) {
 		return 0, false
 	}
@@ -143,11 +140,7 @@ func (x *exchange) attempt(ctx context.Context, q *request, t *target) (f *failu
 	ctx, end := x.startAttempt(ctx, q, t)
 	defer func() { end(f) }()
 	p := t.provider
-	salt := ""
-	if p.cacheSalt {
-		salt = x.who.tenant.salt
-	}
-	body, hideUsage, err := q.fitted(t).address(t.model, salt, p.streamUsage)
+	body, hideUsage, err := q.fitted(t).address(x.dress(t))
 	if err != nil {
 		return invalid(err.Error())
 	}
@@ -167,6 +160,20 @@ func (x *exchange) attempt(ctx context.Context, q *request, t *target) (f *failu
 	return f
 }
 
+// dress is what a target's provider takes.
+func (x *exchange) dress(t *target) dress {
+	p := t.provider
+	d := dress{model: t.model, usage: p.streamUsage}
+	if p.cacheSalt {
+		d.salt = x.who.tenant.salt
+	}
+	if p.sendPriority {
+		priority := x.table.priorities[x.class]
+		d.priority = &priority
+	}
+	return d
+}
+
 // exchangeWith sends the request to the endpoint, and passes the answer on.
 func (x *exchange) exchangeWith(ctx context.Context, q *request, path string, body []byte, hideUsage bool) *failure {
 	p := x.try.target.provider
@@ -178,14 +185,18 @@ func (x *exchange) exchangeWith(ctx context.Context, q *request, path string, bo
 	if f != nil {
 		return f
 	}
+	if response.StatusCode == http.StatusSwitchingProtocols {
+		_ = response.Body.Close() // a bare connection, which no context ends
+		return badAnswer("the upstream switched to a protocol that nobody asked for", nil)
+	}
 	x.spent.answered(response.Header)
 	response = p.kind.decode(x.dialect, response)
 	defer func() { _ = response.Body.Close() }() // nothing is left to read that anybody waits for
 	if response.StatusCode != http.StatusOK {
 		x.coolDown(response)
-		return upstreamFailure(x.dialect, x.try.target, response)
+		return upstreamFailure(x.dialect, x.try.target, response, x.g.now())
 	}
-	return x.pass(ctx, response, &relay{x: x, hideUsage: hideUsage, choices: q.choices, timers: timers, gate: x.model.newGate(), beat: x.newHeartbeat(cancel)})
+	return x.pass(ctx, response, &relay{x: x, asked: q.stream, hideUsage: hideUsage, choices: q.choices, timers: timers, gate: x.model.newGate(), beat: x.newHeartbeat(cancel)})
 }
 
 // start begins an attempt with a clean slate: what an earlier one used before it
@@ -193,7 +204,7 @@ func (x *exchange) exchangeWith(ctx context.Context, q *request, path string, bo
 func (x *exchange) start(q *request, t *target) {
 	x.try = &attempt{target: t}
 	x.account.tries++
-	x.spent = meter{}
+	x.spent = meter{generates: x.dialect.generates, most: q.maxTokens * q.generated}
 	x.spent.estimate.Input = q.input
 	x.first, x.last, x.closed, x.finishReason = time.Time{}, time.Time{}, time.Time{}, ""
 	x.w.Header().Set("X-Llmctl-Deployment", t.name)
@@ -206,6 +217,9 @@ func (x *exchange) pass(ctx context.Context, response *http.Response, r *relay) 
 	kind, _, _ := mime.ParseMediaType(said)
 	switch kind {
 	case "text/event-stream":
+		if !r.asked {
+			return badAnswer("the upstream streamed an answer that was to come as a whole", nil)
+		}
 		return r.stream(ctx, response)
 	case "application/json", "text/plain": // some mislabel it; what is no JSON fails in whole
 		return x.whole(ctx, response)

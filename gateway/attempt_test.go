@@ -47,7 +47,7 @@ func hurried(status, retryAfter string) http.HandlerFunc {
 // What fails before the first output is tried again, and the client sees one
 // clean answer; what it has seen is never said twice.
 func TestTriesBeforeTheFirstOutput(t *testing.T) {
-	good := upstreamAnswers(roleEvent, helloEvent, finishEvent, usageEvent, doneEvent)
+	streams := upstreamAnswers(roleEvent, helloEvent, finishEvent, usageEvent, doneEvent)
 	clean := roleEvent + helloEvent + finishEvent + doneEvent
 	errorEvent := func(code int) string {
 		return fmt.Sprintf(`data: {"error":{"message":"no","code":%d}}`+"\n\n", code)
@@ -74,11 +74,16 @@ func TestTriesBeforeTheFirstOutput(t *testing.T) {
 			w.Header().Set("Content-Type", "application/json")
 			w.Header().Set("Content-Length", "1000")
 			_, _ = io.WriteString(w, "{")
-		}, plainBody, 2, 200, ""},
+		}, plainBody, 2, 200, plainReply},
+		{"a stream where a whole answer was to come", streams, plainBody, 2, 200, plainReply},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var calls atomic.Int64
+			good := streams
+			if test.body == plainBody {
+				good = replies(200, plainReply)
+			}
 			s := serve(t, script(&calls, test.first, good), patient)
 			got := s.post(test.body)
 			if got.status != test.status || test.want != "" && got.body != test.want {

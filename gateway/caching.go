@@ -200,7 +200,7 @@ func (x *exchange) store(now time.Time) {
 // session and its marks for the caches are not part of it.
 func steering(h http.Header) (out []string) {
 	for name, values := range h {
-		if strings.HasPrefix(name, "X-Llmctl-") && name != cache.UserDataHeader && name != "X-Llmctl-Session" {
+		if strings.HasPrefix(name, "X-Llmctl-") && name != cache.UserDataHeader {
 			out = append(out, name+"="+strings.Join(values, ","))
 		}
 	}

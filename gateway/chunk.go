@@ -120,6 +120,19 @@ func statusOfError(e gjson.Result) int {
 	return 0
 }
 
+// told is an error inside a stream as the client hears of it: as the upstream said
+// it where that is an error to OpenAI's clients, and in that form where it is not.
+func (c chunk) told(d *dialect, p *provider, f frame) []byte {
+	if d == &responses && c.failure.IsObject() || p.wellFormed(c.failure) {
+		return p.redact(f.raw)
+	}
+	e := c.failure
+	if !e.IsObject() {
+		e = gjson.ParseBytes(f.event.Data)
+	}
+	return d.failed(p.shaped(e, statusOfError(e)))
+}
+
 // streamError is the failure of a stream whose first event is an error: nothing
 // has been sent yet, so the client can still get a status.
 func (c chunk) streamError(t *target) *failure {
@@ -134,8 +147,10 @@ func (c chunk) streamError(t *target) *failure {
 	if status < 500 && status != http.StatusTooManyRequests && status != http.StatusRequestTimeout {
 		f.remedy = noRemedy
 	}
-	if c.failure.IsObject() {
-		f.raw = t.provider.redact([]byte(`{"error":` + c.failure.Raw + `}`))
+	if p := t.provider; p.wellFormed(c.failure) {
+		f.raw = p.redact([]byte(`{"error":` + c.failure.Raw + `}`))
+	} else if c.failure.IsObject() {
+		f.body = p.shaped(c.failure, status)
 	} else {
 		f.body = openai.NewError("upstream_error", "the upstream reported an error", "", "upstream_error")
 	}

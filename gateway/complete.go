@@ -45,7 +45,7 @@ func (x *exchange) complete() *failure {
 	if f := x.check(q); f != nil {
 		return f
 	}
-	x.account.allowed = q.maxTokens * q.choices
+	x.account.allowed = q.maxTokens * q.generated
 	if known, f := x.claimKey(q); known || f != nil {
 		return f
 	}

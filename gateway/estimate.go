@@ -25,7 +25,7 @@ func estimateInput(fields map[string]gjson.Result) int64 {
 		tokens += t
 		return true
 	})
-	bytes += len(fields["tools"].Raw)
+	bytes += len(fields["tools"].Raw) + len(fields["functions"].Raw)
 	return textTokens(bytes) + int64(tokens)
 }
 

@@ -81,7 +81,8 @@ func (x *exchange) session(q *request) string {
 func (q *request) complexity(s route.Signals) float64 {
 	if s.Hint == nil {
 		tools := q.fields["tools"]
-		s.Tools, s.ToolBytes = int(tools.Get("#").Int()), len(tools.Raw)
+		functions := q.fields["functions"] // the older name
+		s.Tools, s.ToolBytes = int(tools.Get("#").Int()+functions.Get("#").Int()), len(tools.Raw)+len(functions.Raw)
 		for _, key := range promptFields {
 			s.CodeMarkers += route.CodeMarkers(q.fields[key].Raw)
 		}
@@ -91,7 +92,7 @@ func (q *request) complexity(s route.Signals) float64 {
 
 // promptFields are those that the prompt is made of, in the order in which engines
 // render them; the last one that a request has is what grows from turn to turn.
-var promptFields = []string{"tools", "instructions", "prompt", "messages", "input"}
+var promptFields = []string{"tools", "functions", "instructions", "prompt", "messages", "input"}
 
 // needs are the capabilities that the request shows to need.
 func (q *request) needs() (needs []string) {
@@ -101,7 +102,7 @@ func (q *request) needs() (needs []string) {
 	case &responses:
 		needs = append(needs, needResponses)
 	}
-	if tools := q.fields["tools"]; tools.IsArray() && tools.Get("0").Exists() {
+	if hasItems(q.fields["tools"]) || hasItems(q.fields["functions"]) {
 		needs = append(needs, needTools)
 	}
 	if hasImages(q.fields["messages"]) || hasImages(q.fields["input"]) {
@@ -112,6 +113,8 @@ func (q *request) needs() (needs []string) {
 	}
 	return needs
 }
+
+func hasItems(v gjson.Result) bool { return v.IsArray() && v.Get("0").Exists() }
 
 // hasImages tells whether messages hold images. Most do not even have the word,
 // so few are read closely.

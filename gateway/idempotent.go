@@ -68,10 +68,8 @@ func (x *exchange) keepAnswer(contentType string, body []byte) {
 		return
 	}
 	a := idempotency.Answer{Header: map[string]string{"Content-Type": contentType}, Body: body}
-	for _, name := range []string{"X-Llmctl-Deployment", "X-Llmctl-Response-Cost"} {
-		if v := x.w.Header().Get(name); v != "" {
-			a.Header[name] = v
-		}
+	if v := x.w.Header().Get("X-Llmctl-Deployment"); v != "" { // not its cost: to give it again is free
+		a.Header["X-Llmctl-Deployment"] = v
 	}
 	if t := x.answeredBy(); t != nil {
 		used := x.used()

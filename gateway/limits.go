@@ -21,7 +21,7 @@ func (r *request) ask() limit.Ask {
 		output, unbounded = assumedOutput, true
 	}
 	return limit.Ask{
-		Tokens:    limit.Tokens{Input: r.input, Output: output * r.choices},
+		Tokens:    limit.Tokens{Input: r.input, Output: output * r.generated},
 		Unbounded: unbounded || r.maxKey == "",
 	}
 }
@@ -84,8 +84,9 @@ func (x *exchange) limited(err error) *failure {
 	if rejection, ok := errors.AsType[*limit.Rejection](err); ok {
 		return rejected(rejection)
 	}
-	return &failure{status: http.StatusInternalServerError, outcome: outcomeInternal, cause: err,
-		body: openai.NewError("server_error", "the limiter failed", "", "")}
+	// Such as a key of another kind in Redis: as good as a store that is away.
+	return &failure{status: http.StatusServiceUnavailable, outcome: outcomeLimitsUnavailable, retryAfter: "1", wait: time.Second, cause: err,
+		body: openai.NewError("server_error", "limits cannot be checked at the moment", "", "limits_unavailable")}
 }
 
 // rejected is the failure of a request that a limit turned away.

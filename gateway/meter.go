@@ -13,9 +13,12 @@ import (
 
 // meter knows what a request used: what the upstream reported, else an estimate.
 type meter struct {
-	estimate limit.Tokens // input before sending; output counted on the way
-	usage    tally
-	reported bool
+	generates bool         // there is output to be counted
+	most      int64        // output tokens that the request may have; 0 when nothing bounds it
+	estimate  limit.Tokens // input before sending; output counted on the way
+	usage     tally
+	reported  bool
+	unsaid    int64 // events with output since the last report
 	// Which parts the usage object had: an absent count is unknown, not zero.
 	toldCached, toldReasoning bool
 	engineQueue               optional.Duration // that the request waited in the engine, when that says so
@@ -25,9 +28,14 @@ type meter struct {
 type tally struct{ input, cached, output, reasoning int64 }
 
 // largestCount is the most tokens of one kind that a request is believed to have
-// used. More is a fault of the upstream, and would put a tenant into a debt that
-// no bucket refills.
-const largestCount = 1 << 31
+// used: more than any context holds. More is a fault of the upstream, and would put
+// a tenant into a debt that no bucket refills.
+const largestCount = 1 << 24
+
+// credible reports whether so much output can be that of a request that may have
+// so much. Servers count differently, some of them tokens that they drop, so twice
+// as much is believed; beyond that the count is a fault of theirs.
+func (m *meter) credible(output int64) bool { return m.most == 0 || output <= 2*m.most+64 }
 
 // plausible reports whether the counts can be those of a request. No request has
 // neither a prompt nor an answer: servers that do not count say so with zeros.
@@ -38,13 +46,13 @@ func (u tally) plausible() bool {
 
 // readUsage reads a usage object, of completions or of responses; ok is false for
 // null and for anything else without token counts that can be true.
-func readUsage(v gjson.Result) (u tally, ok bool) {
+func readUsage(v gjson.Result, generates bool) (u tally, ok bool) {
 	input, output := "prompt_tokens", "completion_tokens"
 	if v.Get("input_tokens").Exists() {
 		input, output = "input_tokens", "output_tokens"
 	}
-	if !v.IsObject() || !v.Get(input).Exists() {
-		return tally{}, false
+	if !v.IsObject() || v.Get(input).Type != gjson.Number || generates && v.Get(output).Type != gjson.Number {
+		return tally{}, false // a part that is missing is no zero
 	}
 	u = tally{
 		input:     v.Get(input).Int(),
@@ -58,8 +66,8 @@ func readUsage(v gjson.Result) (u tally, ok bool) {
 // report takes a usage object in; the last one counts, since servers may send
 // a running total with every event.
 func (m *meter) report(v gjson.Result) {
-	if u, ok := readUsage(v); ok {
-		m.usage, m.reported = u, true
+	if u, ok := readUsage(v, m.generates); ok && m.credible(u.output) {
+		m.usage, m.reported, m.unsaid = u, true, 0
 		m.toldCached = toldDetail(v, "cached_tokens", "prompt_tokens_details", "input_tokens_details")
 		m.toldReasoning = toldDetail(v, "reasoning_tokens", "completion_tokens_details", "output_tokens_details")
 		if s := v.Get("queue_time"); s.Type == gjson.Number {
@@ -104,7 +112,8 @@ func toldDetail(v gjson.Result, name string, objects ...string) bool {
 // tokens is what the request is charged.
 func (m *meter) tokens() limit.Tokens {
 	if m.reported {
-		return limit.Tokens{Input: m.usage.input, Output: m.usage.output}
+		// A report that came before the last output has not counted all of it.
+		return limit.Tokens{Input: m.usage.input, Output: m.usage.output + m.unsaid}
 	}
 	return m.estimate
 }

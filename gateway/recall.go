@@ -182,10 +182,12 @@ func (x *exchange) replay(q *request, hit cache.Hit, into, result string) (answe
 	x.finishReason = hit.Answer.Finish
 	x.settle()
 	if !q.stream {
+		x.setCostHeader(h)
 		x.succeed("application/json", body)
 		return true, nil
 	}
 	x.commitStream()
+	_ = x.deadline.control.Flush() // or net/http would count it, and say how long the stream is
 	x.deliver(body)
 	return true, nil
 }

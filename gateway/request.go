@@ -30,6 +30,7 @@ type request struct {
 	stream       bool
 	includeUsage bool  // the client asked for usage in its stream
 	choices      int64 // n times the number of prompts
+	generated    int64 // answers that are made for them: best_of may be more than n
 	asked        int64 // max_tokens as the client wants it, within the cap; 0 when absent
 	maxTokens    int64 // the same, with the alias's default; 0 when absent
 	maxKey       string
@@ -64,7 +65,7 @@ func parseRequest(d *dialect, body []byte) (*request, error) {
 	if !gjson.ValidBytes(body) || len(body) == 0 || body[0] != '{' {
 		return nil, errors.New("the body is not a JSON object")
 	}
-	r := &request{dialect: d, body: body, choices: 1, fields: map[string]gjson.Result{}, top: check.Body{}}
+	r := &request{dialect: d, body: body, choices: 1, generated: 1, fields: map[string]gjson.Result{}, top: check.Body{}}
 	if err := r.collect(); err != nil {
 		return nil, err
 	}
@@ -143,13 +144,21 @@ func (r *request) read() error {
 	if n > maxChoices {
 		return fmt.Errorf(`"n" must be at most %d`, maxChoices)
 	}
+	best, err := r.count("best_of")
+	if err != nil {
+		return err
+	}
+	if best > maxChoices {
+		return fmt.Errorf(`"best_of" must be at most %d`, maxChoices)
+	}
 	r.choices = max(n, 1) * promptCount(r.fields["prompt"])
+	r.generated = max(n, best, 1) * promptCount(r.fields["prompt"])
 	for _, key := range r.dialect.maxKeys {
 		n, err := r.count(key)
 		if err != nil {
 			return err
 		}
-		if n > 0 {
+		if n > r.maxTokens {
 			r.maxTokens, r.maxKey = n, key
 		}
 	}
@@ -230,14 +239,24 @@ func (r *request) bound(limit config.MaxTokens) {
 	r.asked = r.maxTokens
 }
 
-// address returns the body for one deployment: with its model name, the tenant's
-// cache salt and a request for usage, the latter two as the provider takes them.
-func (r *request) address(model, salt string, wantUsage bool) (body []byte, usageAdded bool, err error) {
-	edits := append(slices.Clip(r.edits), r.setting("model", gjson.AppendJSONString(nil, model)))
-	if salt != "" && r.dialect.salted {
-		edits = append(edits, r.setting("cache_salt", gjson.AppendJSONString(nil, combineSalt(salt, r.fields["cache_salt"]))))
+// dress is what a deployment's requests carry beside what their clients wrote.
+type dress struct {
+	model    string // the name that the provider knows
+	salt     string // the tenant's cache_salt; empty for providers that take none
+	usage    bool   // ask for usage in streams
+	priority *int   // of the request's class; nil for providers that take none
+}
+
+// address returns the body for one deployment.
+func (r *request) address(d dress) (body []byte, usageAdded bool, err error) {
+	edits := append(slices.Clip(r.edits), r.setting("model", gjson.AppendJSONString(nil, d.model)))
+	if d.priority != nil && r.dialect.generates { // whatever the client asked for
+		edits = append(edits, r.setting("priority", strconv.AppendInt(nil, int64(*d.priority), 10)))
 	}
-	if r.stream && !r.includeUsage && wantUsage && r.dialect.options {
+	if d.salt != "" && r.dialect.salted {
+		edits = append(edits, r.setting("cache_salt", gjson.AppendJSONString(nil, combineSalt(d.salt, r.fields["cache_salt"]))))
+	}
+	if r.stream && !r.includeUsage && d.usage && r.dialect.options {
 		options := []byte(r.fields["stream_options"].Raw)
 		if len(options) == 0 || options[0] != '{' {
 			options = []byte("{}")

@@ -65,7 +65,7 @@ func TestRequestsAreEditedByteForByte(t *testing.T) {
 			if test.salted {
 				tenant = salt
 			}
-			body, _, err := r.address(`real/"m"`, tenant, test.usage)
+			body, _, err := r.address(dress{model: `real/"m"`, salt: tenant, usage: test.usage})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -134,7 +134,8 @@ func TestAsk(t *testing.T) {
 		{"several prompts and choices", `{"model":"a","max_tokens":10,"n":2,"prompt":["1234","1234","1234"]}`, config.MaxTokens{}, limit.Ask{Tokens: limit.Tokens{Input: 3, Output: 60}}},
 		{"several prompts of ids", `{"model":"a","max_tokens":10,"prompt":[[1,2],[3]]}`, config.MaxTokens{}, limit.Ask{Tokens: limit.Tokens{Input: 3, Output: 20}}},
 		{"tools", `{"model":"a","max_tokens":10,"tools":[{"a":"b"}]}`, config.MaxTokens{}, limit.Ask{Tokens: limit.Tokens{Input: 3, Output: 10}}},
-		{"the newer name wins", `{"model":"a","max_completion_tokens":5,"max_tokens":10}`, config.MaxTokens{}, limit.Ask{Tokens: limit.Tokens{Output: 5}}},
+		{"the larger of both names", `{"model":"a","max_completion_tokens":5,"max_tokens":10}`, config.MaxTokens{}, limit.Ask{Tokens: limit.Tokens{Output: 10}}},
+		{"more answers than are given", `{"model":"a","max_tokens":10,"best_of":3}`, config.MaxTokens{}, limit.Ask{Tokens: limit.Tokens{Output: 30}}},
 		{"a cap", `{"model":"a","max_tokens":10}`, config.MaxTokens{Cap: 7}, limit.Ask{Tokens: limit.Tokens{Output: 7}}},
 		{"a default", `{"model":"a"}`, config.MaxTokens{Default: 7}, limit.Ask{Tokens: limit.Tokens{Output: 7}, Unbounded: true}},
 		{"nothing at all", `{"model":"a"}`, config.MaxTokens{}, limit.Ask{Tokens: limit.Tokens{Output: assumedOutput}, Unbounded: true}},
@@ -181,7 +182,7 @@ func FuzzRequest(f *testing.F) {
 			return
 		}
 		r.bound(config.MaxTokens{Default: 10, Cap: 100})
-		out, _, err := r.address("real", "salt", true)
+		out, _, err := r.address(dress{model: "real", salt: "salt", usage: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -100,7 +100,7 @@ func TestSocketAnswers(t *testing.T) {
 		{"a stream that breaks", "chat/completions", streamBody, breakOff(helloEvent), nil,
 			[]string{dataOf(helloEvent), dataOf(interruptedEvent), "1011 the answer is not complete"}},
 		{"an upstream that is overloaded", "chat/completions", streamBody, replies(503, `{"error":{"message":"busy"}}`), nil,
-			[]string{`{"error":{"message":"busy"}}`, "1013 status 503"}},
+			[]string{`{"error":{"message":"busy","type":"upstream_error","param":null,"code":null}}`, "1013 status 503"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

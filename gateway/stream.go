@@ -35,6 +35,7 @@ type relay struct {
 	timers    *timers
 	beat      *heartbeat // nil when the client gets none
 	progress  progress   // nil when each event of the stream is a token
+	asked     bool       // for a stream
 	hideUsage bool       // the client did not ask for usage: its chunk stays here
 	choices   int64      // how many finish reasons make the answer complete
 
@@ -106,7 +107,7 @@ func (r *relay) handle(f frame, now time.Time) *failure {
 	case c.failed && !x.committed:
 		return c.streamError(x.try.target)
 	case c.failed:
-		if failure := r.write(x.try.target.provider.redact(f.raw), true); failure != nil {
+		if failure := r.write(c.told(x.dialect, x.try.target.provider, f), true); failure != nil {
 			return failure
 		}
 		return &failure{outcome: outcomeStreamError} // the client has heard of it
@@ -134,9 +135,9 @@ func (r *relay) handle(f frame, now time.Time) *failure {
 // note takes in what an event says of the request.
 func (r *relay) note(c *chunk, now time.Time) {
 	x := r.x
-	x.spent.report(c.usage)
 	r.timers.progress(c.output)
 	if c.output {
+		x.spent.unsaid++
 		if x.first.IsZero() {
 			x.first = now
 			x.try.lease.Produced()
@@ -146,6 +147,7 @@ func (r *relay) note(c *chunk, now time.Time) {
 		x.spent.estimate.Output++
 		x.live.output.Add(1)
 	}
+	x.spent.report(c.usage) // which counts the output that it comes with
 	if r.progress != nil {
 		input, output := r.progress.Progress()
 		x.spent.estimate.Output = output

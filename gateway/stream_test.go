@@ -32,7 +32,12 @@ func breakOff(writes ...string) http.HandlerFunc {
 const interruptedEvent = `data: {"error":{"message":"the upstream ended the stream before the answer was complete","type":"upstream_error","param":null,"code":"stream_interrupted"}}` + "\n\n"
 
 func TestStreams(t *testing.T) {
-	errorEvent := `data: {"error":{"message":"out of memory","type":"server_error","code":500}}` + "\n\n"
+	errorEvent := `data: {"error":{"message":"out of memory","type":"server_error","param":null,"code":"oom","more":1}}` + "\n\n"
+	numbered := `data: {"error":{"message":"out of memory","code":500}}` + "\n\n"
+	bare := "event: error\ndata: {\"message\":\"out of memory\"}\n\n"
+	shaped := func(code string) string {
+		return `data: {"error":{"message":"out of memory","type":"upstream_error","param":null,"code":` + code + `}}` + "\n\n"
+	}
 	toolA := `data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{"}}]}}]}` + "\n\n"
 	toolB := `data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"id":"b","function":{"name":"g","arguments":"{"}}]}}]}` + "\n\n"
 	long := `data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"` + strings.Repeat("x", 200<<10) + `"}}]}}]}` + "\n\n"
@@ -70,6 +75,13 @@ func TestStreams(t *testing.T) {
 			breakOff(helloEvent, `data: {"choices":[{"ind`), helloEvent + interruptedEvent, outcomeInterrupted, "estimated", 1},
 		{"passes an error event on and ends without DONE", streamBody,
 			upstreamAnswers(helloEvent, errorEvent, doneEvent), helloEvent + errorEvent, outcomeStreamError, "estimated", 1},
+		{"gives an error event OpenAI's shape", streamBody,
+			upstreamAnswers(helloEvent, numbered, doneEvent), helloEvent + shaped(`"500"`), outcomeStreamError, "estimated", 1},
+		{"gives an error event without an object one", streamBody,
+			upstreamAnswers(helloEvent, bare, doneEvent), helloEvent + shaped("null"), outcomeStreamError, "estimated", 1},
+		{"counts output that came after the usage", streamBody,
+			upstreamAnswers(`data: {"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":0}}`+"\n\n", helloEvent, worldEvent, finishEvent, doneEvent),
+			helloEvent + worldEvent + finishEvent + doneEvent, outcomeOK, "usage", 2},
 		{"adds DONE after a finish reason", streamBody,
 			upstreamAnswers(helloEvent, finishEvent), helloEvent + finishEvent + doneEvent, outcomeOK, "estimated", 1},
 		{"adds DONE after a finish reason and a broken connection", streamBody,

@@ -30,8 +30,9 @@ type table struct {
 	models     map[string]*model // by alias
 	aliases    []string          // in the order of the configuration
 	providers  []*provider
-	picker     *provider // whose endpoints are picked for Envoy; nil for none
-	classes    []string  // the most urgent first
+	picker     *provider      // whose endpoints are picked for Envoy; nil for none
+	classes    []string       // the most urgent first
+	priorities map[string]int // of classes
 }
 
 // model is an alias with what stands behind it.
@@ -80,7 +81,10 @@ type retryRules struct {
 // newTable builds a table from a checked configuration. What lives on is taken
 // from old into next, and what is new is added there.
 func newTable(c *config.Config, env config.Environment, client *http.Client, old state, next *state) (*table, error) {
-	t := &table{maxBody: int64(c.MaxBody), models: map[string]*model{}, classes: classNames(c)}
+	t := &table{maxBody: int64(c.MaxBody), models: map[string]*model{}, classes: classNames(c), priorities: map[string]int{}}
+	for _, class := range c.AllClasses() {
+		t.priorities[class.Name] = class.Priority
+	}
 	if t.answersFor = time.Duration(c.Idempotency.TTL); t.answersFor == 0 {
 		t.answersFor = config.DefaultIdempotency
 	}

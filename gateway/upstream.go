@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"cmp"
+	"strconv"
 
 	"go.opentelemetry.io/otel/propagation"
 
@@ -23,19 +24,20 @@ import (
 
 // provider is a configured provider.
 type provider struct {
-	name        string
-	kind        kind
-	kindName    string // openai, anthropic: also gen_ai.provider.name
-	key         string // empty for none
-	cacheSalt   bool
-	streamUsage bool
-	pool        *fleet.Pool
+	name         string
+	kind         kind
+	sendPriority bool   // the class's, as vLLM's priority
+	kindName     string // openai, anthropic: also gen_ai.provider.name
+	key          string // empty for none
+	cacheSalt    bool
+	streamUsage  bool
+	pool         *fleet.Pool
 }
 
 // newProvider builds a provider from configuration that was checked before.
 func newProvider(c config.Provider, env config.Environment) *provider {
 	return &provider{
-		name: c.Name, kind: kinds[c.Kind], kindName: cmp.Or(c.Kind, "openai"), key: env[c.KeyEnv],
+		name: c.Name, kind: kinds[c.Kind], kindName: cmp.Or(c.Kind, "openai"), sendPriority: c.SendPriority, key: env[c.KeyEnv],
 		cacheSalt: config.On(c.CacheSalt), streamUsage: config.On(c.StreamUsage) || alwaysCounts(c.Kind),
 	}
 }
@@ -116,7 +118,7 @@ const maxErrorBody = 64 << 10
 
 // upstreamFailure maps an answer that is not 200. What is wrong with the
 // request, and not with the gateway's configuration, is passed on as it came.
-func upstreamFailure(d *dialect, t *target, response *http.Response) *failure {
+func upstreamFailure(d *dialect, t *target, response *http.Response, now time.Time) *failure {
 	p, status := t.provider, response.StatusCode
 	body, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBody)) // a cut error is still an error
 	if lacksPath(d, status, body) {
@@ -131,19 +133,27 @@ func upstreamFailure(d *dialect, t *target, response *http.Response) *failure {
 		f.status = http.StatusGatewayTimeout
 	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable:
 		f.status = status
-		f.retryAfter = response.Header.Get("Retry-After")
+		if f.wait = retryHint(response.Header, now); f.wait > 0 {
+			f.retryAfter = strconv.FormatInt(int64((f.wait+time.Second-1)/time.Second), 10)
+		}
 	case status >= 400 && status < 500:
 		f.status, f.remedy = status, noRemedy
 	}
 	if f.status < 500 {
 		f.outcome = outcomeUpstreamRefused
 	}
-	body = p.redact(body)
-	if gjson.ValidBytes(body) && gjson.GetBytes(body, "error").IsObject() {
-		f.raw = body
-		return f
+	e := gjson.Result{}
+	if gjson.ValidBytes(body) {
+		e = gjson.GetBytes(body, "error")
 	}
-	f.body = openai.NewError("upstream_error", errorText(status, body), "", "upstream_error")
+	switch {
+	case p.wellFormed(e):
+		f.raw = p.redact(body)
+	case e.IsObject():
+		f.body = p.shaped(e, status)
+	default:
+		f.body = openai.NewError("upstream_error", string(p.redact([]byte(errorText(status, body)))), "", "upstream_error")
+	}
 	return f
 }
 

@@ -1,0 +1,160 @@
+package gateway
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/llmctl/llmctl/gateway/config"
+)
+
+// An upstream that switches protocols hands out a bare connection, which no
+// context ends: it is let go at once.
+func TestUpstreamThatSwitchesProtocols(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer func() { _ = c.Close() }()
+		r := bufio.NewReader(c)
+		if _, err := http.ReadRequest(r); err != nil {
+			return
+		}
+		_, _ = io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
+		_, _ = io.Copy(io.Discard, r) // until the gateway lets go
+	}()
+	s := front(t, "http://"+l.Addr().String())
+	if got := s.post(plainBody); got.status != 502 {
+		t.Errorf("status %d, want 502: %s", got.status, got.body)
+	}
+	wait(t, closed, "the connection to end")
+	_ = l.Close()
+	s.settled()
+}
+
+// What a server says that it used is believed only where it can be so.
+func TestUsageThatCannotBe(t *testing.T) {
+	reply := func(usage string) string {
+		return `{"choices":[{"message":{"content":"12345678"},"finish_reason":"stop"}],"usage":` + usage + `}`
+	}
+	const bounded = `{"model":"small","max_tokens":5,"messages":[{"role":"user","content":"hi"}]}`
+	for name, usage := range map[string]string{
+		"more than was allowed":      `{"prompt_tokens":10,"completion_tokens":2147483648}`,
+		"much more than was allowed": `{"prompt_tokens":10,"completion_tokens":100}`,
+		"no output":                  `{"prompt_tokens":10}`,
+		"output that is no number":   `{"prompt_tokens":10,"completion_tokens":"abc"}`,
+		"nulls":                      `{"prompt_tokens":null,"completion_tokens":null}`,
+		"zeros":                      `{"prompt_tokens":0,"completion_tokens":0}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t, replies(200, reply(usage)))
+			if got := s.post(bounded); got.status != 200 {
+				t.Fatalf("status %d", got.status)
+			}
+			s.settled()
+			if line := s.logs.String(); gjson.Get(line, "tokens_source").Str != "estimated" || gjson.Get(line, "output_tokens").Int() != 2 {
+				t.Errorf("log %s", line)
+			}
+		})
+	}
+}
+
+// Providers that schedule by priority get the class's, whatever the client asks
+// for.
+func TestPriorityIsThatOfTheClass(t *testing.T) {
+	for _, test := range []struct {
+		send  bool
+		class string
+		body  string
+		want  string
+	}{
+		{true, "batch", plainBody, "1"},
+		{true, "", plainBody, "0"},
+		{true, "batch", strings.Replace(plainBody, "{", `{"priority":-1000,`, 1), "1"},
+		{false, "batch", plainBody, ""},
+	} {
+		var got string
+		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			got = gjson.GetBytes(body, "priority").Raw
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, plainReply)
+		}, configure(func(c *config.Config) { c.Providers[0].SendPriority = test.send }))
+		r := s.request(t.Context(), test.body)
+		if test.class != "" {
+			r.Header.Set(classHeader, test.class)
+		}
+		s.do(r)
+		if got != test.want {
+			t.Errorf("class %q, %s: the engine got priority %q, want %q", test.class, test.body, got, test.want)
+		}
+	}
+	for _, body := range []string{`{"model":"small","Priority":1,"messages":[]}`, `{"model":"small","priorit\u0079":1,"priority":2,"messages":[]}`} {
+		if _, err := parseRequest(&chat, []byte(body)); err == nil {
+			t.Errorf("%s was taken", body)
+		}
+	}
+}
+
+// Hints of upstreams reach the client as whole seconds and milliseconds, whatever
+// they were.
+func TestRetryHintsOfUpstreams(t *testing.T) {
+	start := time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
+	for _, test := range []struct{ header, value, want, wantMS string }{
+		{"Retry-After", "7", "7", "7000"},
+		{"Retry-After", "60.5", "61", "60500"},
+		{"Retry-After", start.Add(90 * time.Second).Format(http.TimeFormat), "90", "90000"},
+		{"Retry-After-Ms", "250", "1", "250"},
+		{"Retry-After", "-77 evil", "", ""},
+	} {
+		s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set(test.header, test.value)
+			w.WriteHeader(http.StatusTooManyRequests)
+		}, func(_ *config.Config, o *Options) { o.Now = func() time.Time { return start } })
+		got := s.post(plainBody)
+		if after, ms := got.header.Get("Retry-After"), got.header.Get("Retry-After-Ms"); got.status != 429 || after != test.want || ms != test.wantMS {
+			t.Errorf("%s: %s: status %d, %q and %q, want %q and %q", test.header, test.value, got.status, after, ms, test.want, test.wantMS)
+		}
+	}
+}
+
+// A key that an upstream quotes with escapes is a key all the same.
+func TestKeyInAnErrorWithEscapes(t *testing.T) {
+	escaped := strings.ReplaceAll(providerKey, "s", `\u0073`)
+	for _, body := range []string{
+		`{"error":{"message":"bad key ` + escaped + `","type":"x","param":null,"code":null}}`,
+		`{"error":{"message":"bad key ` + escaped + `"}}`,
+		`{"message":"bad key ` + escaped + `"}`,
+	} {
+		s := serve(t, replies(400, body))
+		got := s.post(plainBody)
+		if text := gjson.Get(got.body, "error.message").Str; got.status != 400 || !strings.HasPrefix(text, "bad key") || strings.Contains(text, providerKey) {
+			t.Errorf("status %d: %s", got.status, got.body)
+		}
+	}
+}
+
+// Functions, the older name of tools, count as tools do.
+func TestFunctionsAreTools(t *testing.T) {
+	body := `{"model":"small","messages":[],"functions":[{"name":"f","description":"` + strings.Repeat("x", 400) + `"}]}`
+	r, err := parseRequest(&chat, []byte(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.input < 100 || len(r.needs()) != 1 || r.needs()[0] != needTools {
+		t.Errorf("%d tokens, needs %v", r.input, r.needs())
+	}
+}
