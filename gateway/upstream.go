@@ -57,9 +57,9 @@ const transportBuffer = 2 << 10
 // six points: it never asks for gzip, which would lump a stream; it keeps as
 // many idle connections as there is load; it drops them before the five seconds
 // after which uvicorn, and so most engines, close them, since a request that
-// meets the closing is lost; its buffers are half as large; it reads no more than
-// 256 KiB of header, where Go's 10 MB would let a broken server fill the memory; and
-// it follows no redirect, which could carry the provider's key elsewhere.
+// meets the closing is lost; it reads no more than 256 KiB of header, where Go's
+// 10 MB would let a broken server fill the memory; its buffers are half as large;
+// and it follows no redirect, which could carry the provider's key elsewhere.
 func newClient() *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
