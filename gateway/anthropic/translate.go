@@ -7,6 +7,8 @@ import (
 	"mime"
 	"net/http"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/llmctl/llmctl/internal/openai"
 )
 
@@ -80,7 +82,11 @@ func (r *streamReader) fill() {
 		return
 	}
 	r.decoder.End()
-	r.drain()
+	// Half an event is the mark of a connection that ended, not a mistake of the
+	// provider's: whoever reads on finds out why it did.
+	if last, ok := r.decoder.Next(); ok && gjson.ValidBytes(last.Data) {
+		r.out = r.stream.append(r.out, last)
+	}
 	r.out = r.stream.end(r.out)
 	r.err = err
 }

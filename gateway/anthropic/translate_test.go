@@ -331,3 +331,19 @@ func BenchmarkRequest(b *testing.B) {
 		})
 	}
 }
+
+// A connection that ends within an event, because its reader was told to stop or it
+// broke, is no mistake in what the provider said: the reader gets the reason.
+func TestStreamCutWithinAnEvent(t *testing.T) {
+	reason := errors.New("told to stop")
+	for _, begun := range []string{`data: {"type":"pi`, "data: {\"type\":\"ping\"}\n\ndata: {", "event: ping\ndata: {\"type\"\n"} {
+		response := &http.Response{
+			StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}},
+			Body: io.NopCloser(io.MultiReader(strings.NewReader(begun), iotest.ErrReader(reason))),
+		}
+		Translate(response, 0)
+		if got, err := io.ReadAll(response.Body); len(got) > 0 || !errors.Is(err, reason) {
+			t.Errorf("after %q: %q, %v", begun, got, err)
+		}
+	}
+}

@@ -20,10 +20,11 @@ type watcher struct {
 }
 
 func (w watcher) Handle(ctx context.Context, r slog.Record) error {
+	err := w.Handler.Handle(ctx, r)
 	if strings.Contains(r.Message, "is back") {
-		w.back <- struct{}{}
+		w.back <- struct{}{} // once it is written: who hears it may read the log
 	}
-	return w.Handler.Handle(ctx, r)
+	return err
 }
 
 // watched makes a store tell when Redis is back, and takes what it logs.
