@@ -2,7 +2,9 @@ package gateway
 
 import (
 	"crypto/subtle"
+	"net"
 	"net/http"
+	"strings"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
@@ -34,6 +36,11 @@ func (g *Gateway) guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		want := g.table.Load().adminToken
 		if want == nil {
+			if !numericHost(r.Host) {
+				openai.WriteError(w, http.StatusForbidden, openai.NewError("permission_error",
+					"without an admin token this answers to localhost and IP addresses only", "", "host_not_allowed"))
+				return
+			}
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -48,6 +55,17 @@ func (g *Gateway) guarded(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// numericHost tells whether a request was addressed to this machine, or to an
+// address rather than a name. A page on the web can have a name of its own lead
+// here (DNS rebinding), and then read what answers; it cannot do so with these.
+func numericHost(host string) bool {
+	name, _, err := net.SplitHostPort(host)
+	if err != nil {
+		name = host
+	}
+	return strings.EqualFold(name, "localhost") || net.ParseIP(strings.Trim(name, "[]")) != nil
 }
 
 // shownToken is the admin token of a request: a bearer's, or, for what only reads,

@@ -90,7 +90,7 @@ func (x *exchange) read() (*request, *failure) {
 	}
 	q, err := parseRequest(x.dialect, body)
 	if err != nil {
-		return nil, invalid(err.Error())
+		return nil, invalidField(err)
 	}
 	return q, nil
 }
@@ -115,7 +115,7 @@ func readAll(r io.Reader, length int64) ([]byte, error) {
 func (x *exchange) resolve(alias string) *failure {
 	m, ok := x.table.models[alias]
 	if !ok {
-		return unknownModel()
+		return unknownModel(alias)
 	}
 	x.model = m
 	if !x.who.allows(alias) {

@@ -158,3 +158,38 @@ func TestFunctionsAreTools(t *testing.T) {
 		t.Errorf("%d tokens, needs %v", r.input, r.needs())
 	}
 }
+
+// What is wrong with a field is told with its name, as OpenAI's clients expect.
+func TestErrorsNameTheirField(t *testing.T) {
+	s := serve(t, mustNotBeCalled(t))
+	for body, want := range map[string]string{
+		`{"messages":[]}`: "model",
+		`{"model":"small","max_tokens":0,"messages":[]}`:      "max_tokens",
+		`{"model":"small","stream":1,"messages":[]}`:          "stream",
+		`{"model":"small","n":1000,"messages":[]}`:            "n",
+		`{"model":"small","best_of":"x","messages":[]}`:       "best_of",
+		`{"model":"nobody","messages":[]}`:                    "model",
+		`{"model":"small","model":"small","messages":[]}`:     "model",
+		`{"model":"small","Stream":true,"messages":["user"]}`: "stream",
+	} {
+		if got := s.post(body); got.status < 400 || gjson.Get(got.body, "error.param").Str != want {
+			t.Errorf("%s: status %d, %s; want param %q", body, got.status, got.body, want)
+		}
+	}
+}
+
+// A page on the web that leads its own name here reads nothing of an admin
+// listener without a token.
+func TestOpenAdminListenerAnswersNoForeignName(t *testing.T) {
+	s := serve(t, mustNotBeCalled(t), configure(func(c *config.Config) { c.Admin.TokenEnv = "" }))
+	for host, want := range map[string]int{"": 200, "localhost:1": 200, "[::1]:8081": 200, "127.0.0.1": 200, "evil.example": 403, "evil.example:8081": 403} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.admin+"/metrics", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = host
+		if got := s.do(r); got.status != want {
+			t.Errorf("host %q: status %d, want %d", host, got.status, want)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 
 	"github.com/llmctl/llmctl/internal/openai"
@@ -62,14 +63,14 @@ func (x *exchange) showModel() *failure {
 	}
 	alias := x.r.PathValue("model")
 	if _, ok := x.table.models[alias]; !ok || !x.who.allows(alias) {
-		return unknownModel()
+		return unknownModel(alias)
 	}
 	return x.succeedWith(x.table.card(alias))
 }
 
-func unknownModel() *failure {
+func unknownModel(name string) *failure {
 	return &failure{status: http.StatusNotFound, outcome: outcomeUnknownModel,
-		body: openai.NewError("invalid_request_error", "no such model", "model", "model_not_found")}
+		body: openai.NewError("invalid_request_error", fmt.Sprintf("the model %q does not exist, or this key may not use it", brief(name, 128)), "model", "model_not_found")}
 }
 
 // succeedWith answers with a document of the gateway's own.

@@ -121,6 +121,15 @@ func invalid(message string) *failure {
 	return &failure{status: http.StatusBadRequest, outcome: outcomeInvalid, body: openai.NewError("invalid_request_error", message, "", "")}
 }
 
+// invalidField is invalid for a request whose error may name a field.
+func invalidField(err error) *failure {
+	f := invalid(err.Error())
+	if bad, ok := errors.AsType[*fieldError](err); ok {
+		f.body = openai.NewError("invalid_request_error", bad.Error(), bad.field, bad.code)
+	}
+	return f
+}
+
 // badAnswer is an upstream that answered something that cannot be passed on.
 func badAnswer(message string, cause error) *failure {
 	return &failure{status: http.StatusBadGateway, outcome: outcomeUpstream, remedy: anotherTry, cause: cause,

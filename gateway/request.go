@@ -102,6 +102,13 @@ func tooDeep(body []byte) bool {
 	return false
 }
 
+// fieldError is a mistake in one field of a request, in words for the client.
+type fieldError struct{ field, message, code string }
+
+func (e *fieldError) Error() string { return e.message }
+
+func bad(field, message string) *fieldError { return &fieldError{field: field, message: message} }
+
 func (r *request) collect() (err error) {
 	gjson.ParseBytes(r.body).ForEach(func(key, value gjson.Result) bool {
 		r.top[key.Str] = value
@@ -110,9 +117,9 @@ func (r *request) collect() (err error) {
 				continue
 			}
 			if _, seen := r.fields[name]; seen {
-				err = fmt.Errorf("field %q appears twice", name)
+				err = &fieldError{field: name, message: fmt.Sprintf("field %q appears twice", name)}
 			} else if key.Str != name {
-				err = fmt.Errorf("field %q must be written %q", key.Str, name)
+				err = &fieldError{field: name, message: fmt.Sprintf("field %q must be written %q", key.Str, name)}
 			}
 			r.fields[name] = value
 		}
@@ -123,8 +130,11 @@ func (r *request) collect() (err error) {
 
 func (r *request) read() error {
 	model := r.fields["model"]
+	if !model.Exists() {
+		return &fieldError{field: "model", code: "missing_required_parameter", message: `"model" is missing`}
+	}
 	if model.Type != gjson.String || model.Str == "" {
-		return errors.New(`"model" must be a string`)
+		return bad("model", `"model" must be a string`)
 	}
 	r.model = model.Str
 	var err error
@@ -132,7 +142,7 @@ func (r *request) read() error {
 		return err
 	}
 	if r.stream && !r.dialect.streams {
-		return errors.New(`"stream" must be false: this endpoint does not stream`)
+		return bad("stream", `"stream" must be false: this endpoint does not stream`)
 	}
 	if err := r.readStreamOptions(); err != nil {
 		return err
@@ -142,14 +152,14 @@ func (r *request) read() error {
 		return err
 	}
 	if n > maxChoices {
-		return fmt.Errorf(`"n" must be at most %d`, maxChoices)
+		return bad("n", fmt.Sprintf(`"n" must be at most %d`, maxChoices))
 	}
 	best, err := r.count("best_of")
 	if err != nil {
 		return err
 	}
 	if best > maxChoices {
-		return fmt.Errorf(`"best_of" must be at most %d`, maxChoices)
+		return bad("best_of", fmt.Sprintf(`"best_of" must be at most %d`, maxChoices))
 	}
 	r.choices = max(n, 1) * promptCount(r.fields["prompt"])
 	r.generated = max(n, best, 1) * promptCount(r.fields["prompt"])
@@ -168,7 +178,7 @@ func (r *request) read() error {
 func (r *request) readStreamOptions() (err error) {
 	options := r.fields["stream_options"]
 	if options.Type != gjson.Null && !options.IsObject() {
-		return errors.New(`"stream_options" must be an object`)
+		return bad("stream_options", `"stream_options" must be an object`)
 	}
 	times := 0
 	options.ForEach(func(key, value gjson.Result) bool {
@@ -179,7 +189,7 @@ func (r *request) readStreamOptions() (err error) {
 		return err == nil
 	})
 	if times > 1 {
-		return errors.New(`field "stream_options.include_usage" appears twice`)
+		return bad("stream_options.include_usage", `field "stream_options.include_usage" appears twice`)
 	}
 	return err
 }
@@ -191,7 +201,7 @@ func (r *request) flag(name string, v gjson.Result) (bool, error) {
 	case gjson.True, gjson.False:
 		return v.Bool(), nil
 	}
-	return false, fmt.Errorf("%q must be true or false", name)
+	return false, bad(name, fmt.Sprintf("%q must be true or false", name))
 }
 
 // count reads a whole number from 1; absent and null are 0.
@@ -201,7 +211,7 @@ func (r *request) count(name string) (int64, error) {
 		return 0, nil
 	}
 	if v.Type != gjson.Number || v.Num != math.Trunc(v.Num) || v.Num < 1 || v.Num > math.MaxInt32 {
-		return 0, fmt.Errorf("%q must be a whole number from 1", name)
+		return 0, bad(name, fmt.Sprintf("%q must be a whole number from 1", name))
 	}
 	return int64(v.Num), nil
 }

@@ -84,7 +84,7 @@ func TestRequestsThatMakeNoSense(t *testing.T) {
 		`[]`:                             "not a JSON object",
 		`"x"`:                            "not a JSON object",
 		`{} {}`:                          "not a JSON object",
-		`{}`:                             `"model" must be a string`,
+		`{}`:                             `"model" is missing`,
 		`{"model":1}`:                    `"model" must be a string`,
 		`{"model":""}`:                   `"model" must be a string`,
 		`{"model":"a","model":"b"}`:      `field "model" appears twice`,

@@ -121,5 +121,10 @@ func ParseEndpoint(s string) (*url.URL, error) {
 	}
 	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/v1")
 	u.RawPath = ""
+	for _, path := range []string{"/chat/completions", "/completions", "/embeddings", "/responses", "/models"} {
+		if strings.HasSuffix(u.Path, path) {
+			return nil, fmt.Errorf("expected a base URL, which ends before /v1%s", path)
+		}
+	}
 	return u, nil
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"strings"
+	"unicode"
 )
 
 // Environment holds the secrets that a configuration names, by variable.
@@ -22,6 +23,9 @@ func (c *Config) ReadEnvironment(lookup func(string) (string, bool)) (Environmen
 		found[v.name] = strings.TrimSpace(text)
 		if found[v.name] == "" {
 			missing = append(missing, fmt.Sprintf("%s (%s)", v.name, v.purpose))
+		}
+		if strings.ContainsFunc(found[v.name], unicode.IsControl) {
+			return nil, fmt.Errorf("environment variable %s (%s) holds a line break or another control character, expected one key", v.name, v.purpose)
 		}
 	}
 	switch len(missing) {

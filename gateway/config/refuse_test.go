@@ -54,6 +54,7 @@ func TestConfigurationsThatAreRefused(t *testing.T) {
 		{"no scheme", "http://127.0.0.1:8000", "127.0.0.1:8000", "expected a URL like http://10.0.0.5:8000"},
 		{"a password in a URL", "http://127.0.0.1:8000", "http://u:sk-secret@h:8000", "use key_env"},
 		{"a query in a URL", "[http://127.0.0.1:8000]", `["http://h:8000/?key=sk-secret"]`, "without query"},
+		{"the whole path of an API", "[http://127.0.0.1:8000]", "[http://h:8000/v1/chat/completions]", "expected a base URL, which ends before /v1/chat/completions"},
 		{"an endpoint twice", "[http://127.0.0.1:8000]", "[http://h:1, http://h:1/v1/]", "endpoint 2: appears twice"},
 		{"a default above the cap", "    targets:", "    max_tokens: {default: 5, cap: 4}\n    targets:", "max_tokens.default 5 is above cap 4"},
 		{"all targets off", "model: tiny", "model: tiny, weight: 0", "no target with a weight above zero"},
