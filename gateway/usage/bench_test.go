@@ -52,7 +52,7 @@ func BenchmarkSQLite(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(written), "ns/record")
-	if _, err := s.(*database).db.ExecContext(b.Context(), "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+	if _, err := s.db.ExecContext(b.Context(), "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
 		b.Fatal(err)
 	}
 	if info, err := os.Stat(path); err == nil {

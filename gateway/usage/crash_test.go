@@ -76,7 +76,7 @@ func TestKilledProcessLosesNothingThatWasWritten(t *testing.T) {
 func single(t *testing.T) (*Ledger, *sql.DB) {
 	t.Helper()
 	l, _ := openTest(t, Options{})
-	db := l.store.(*database).db
+	db := l.store.(*file).db.db
 	db.SetMaxOpenConns(1)
 	return l, db
 }

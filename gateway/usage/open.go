@@ -92,5 +92,9 @@ func openStore(ctx context.Context, spec, password string, create bool) (store, 
 	if isPostgres(spec) {
 		return openPostgres(ctx, spec, password, create)
 	}
-	return openSQLite(ctx, strings.TrimPrefix(spec, "sqlite:"), create)
+	path := strings.TrimPrefix(spec, "sqlite:")
+	if !create {
+		return openSQLite(ctx, path, false)
+	}
+	return openFile(ctx, path)
 }

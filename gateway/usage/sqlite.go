@@ -18,7 +18,7 @@ import (
 // writes; with synchronous=FULL a commit is on the disk, which costs two syncs a
 // second and is what makes "at most the last second" true for a crash of the whole
 // machine, too.
-func openSQLite(ctx context.Context, path string, create bool) (store, error) {
+func openSQLite(ctx context.Context, path string, create bool) (*database, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("opening the usage file %s: %w", path, err)

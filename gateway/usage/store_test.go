@@ -216,7 +216,7 @@ func TestFilesThatAreNoLedgerAreRefused(t *testing.T) {
 	foreign := func(t *testing.T, statements ...string) string {
 		l, path := openTest(t, Options{})
 		for _, s := range statements {
-			if _, err := l.store.(*database).db.ExecContext(t.Context(), s); err != nil {
+			if _, err := l.store.(*file).db.db.ExecContext(t.Context(), s); err != nil {
 				t.Fatal(err)
 			}
 		}
