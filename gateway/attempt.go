@@ -51,23 +51,39 @@ func (x *exchange) forward(q *request, plan []step) *failure {
 		if f == nil || f.remedy == noRemedy || x.committed {
 			return f
 		}
-		if i = next(plan, i+1, f); i == len(plan) {
+		if i = x.onward(plan, i, f); i == len(plan) {
 			return f
 		}
 		x.missed(f)
 	}
 }
 
-// pursue tries one target until it answers, or its tries are used up.
+// onward is the step of the plan that follows a failure at another, or its length.
+// A further target of the model's own is a retry like any other: it counts among
+// the tries and against the budget. A fallback is what comes when those are used up.
+func (x *exchange) onward(plan []step, i int, f *failure) int {
+	i = next(plan, i+1, f)
+	if i < len(plan) && !plan[i].target.fallback && (x.tries >= x.model.retry.attempts || !x.model.retry.grant(x.g.elapsed(x.g.now()))) {
+		for i < len(plan) && !plan[i].target.fallback {
+			i = next(plan, i+1, f)
+		}
+	}
+	return i
+}
+
+// pursue tries one target until it answers, or the request's tries are used up.
 func (x *exchange) pursue(ctx context.Context, q *request, t *target) *failure {
 	var before *failure
+	if t.fallback {
+		x.tries = 0 // it has its own
+	}
 	for n := 1; ; n++ {
 		f := x.attempt(ctx, q, t)
 		if before != nil && f != nil && f.outcome == outcomeUnhealthy {
 			return before // which says more than that nothing is left to try
 		}
 		before = f
-		if f == nil || f.remedy != anotherTry || x.committed || n >= x.model.retry.attempts {
+		if f == nil || f.remedy != anotherTry || x.committed || x.tries >= x.model.retry.attempts {
 			return f
 		}
 		pause, ok := x.pause(n, f)
@@ -78,7 +94,6 @@ func (x *exchange) pursue(ctx context.Context, q *request, t *target) *failure {
 			return ended
 		}
 		x.missed(f)
-		x.retries++
 	}
 }
 
@@ -204,6 +219,7 @@ func (x *exchange) exchangeWith(ctx context.Context, q *request, path string, bo
 func (x *exchange) start(q *request, t *target) {
 	x.try = &attempt{target: t}
 	x.account.tries++
+	x.tries++
 	x.spent = meter{generates: x.dialect.generates, most: q.maxTokens * q.generated}
 	x.spent.estimate.Input = q.input
 	x.first, x.last, x.closed, x.finishReason = time.Time{}, time.Time{}, time.Time{}, ""

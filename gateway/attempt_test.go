@@ -237,3 +237,46 @@ func TestReload(t *testing.T) {
 		t.Errorf("the stream that ran: status %d, %q", got.status, got.body)
 	}
 }
+
+// However many targets an alias has, its tries are those that it allows in all, and
+// those at further targets ask the budget, too. Fallbacks come when they are used up.
+func TestTriesAreCountedOverAllTargets(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		attempts config.Count
+		budget   float64
+		want     []string // the models that are asked, in turn
+	}{
+		{"two tries", 2, 10, []string{"a", "a", "spare"}},
+		{"one try", 1, 10, []string{"a", "spare"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var asked []string
+			s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				model := gjson.GetBytes(body, "model").Str
+				asked = append(asked, strings.TrimRight(model, "0123456789"))
+				if model == "spare" {
+					sse(w, helloEvent, finishEvent, doneEvent)
+					return
+				}
+				w.WriteHeader(http.StatusInternalServerError)
+			}, configure(func(c *config.Config) {
+				m := &c.Models[0]
+				m.Targets = []config.Target{{Provider: "cluster", Model: "a1"}, {Provider: "cluster", Model: "a2"}, {Provider: "cluster", Model: "a3"}}
+				m.Fallback = []config.Target{{Provider: "cluster", Model: "spare"}}
+				m.Retry = config.Retry{Attempts: test.attempts, Backoff: config.Duration(time.Microsecond), Budget: &test.budget}
+			}))
+			if got := s.post(streamBody); got.status != 200 {
+				t.Errorf("status %d", got.status)
+			}
+			s.settled()
+			if strings.Join(asked, " ") != strings.Join(test.want, " ") {
+				t.Errorf("asked %v, want %v", asked, test.want)
+			}
+			if n := gjson.Get(s.logs.String(), "retries").Int(); n != int64(len(test.want)-1) {
+				t.Errorf("%d retries in the log, want %d", n, len(test.want)-1)
+			}
+		})
+	}
+}

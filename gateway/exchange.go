@@ -24,12 +24,12 @@ type exchange struct {
 	table   *table   // of the configuration that it began with
 	dialect *dialect // nil where no model is asked for
 
-	who     *principal // nil until authenticated
-	model   *model     // nil until the alias is known
-	try     *attempt   // the last one; nil before the first
-	span    trace.Span // nil without tracing
-	live    *live
-	retries int // attempts before it, endpoints that could not be reached among them
+	who   *principal // nil until authenticated
+	model *model     // nil until the alias is known
+	try   *attempt   // the last one; nil before the first
+	span  trace.Span // nil without tracing
+	live  *live
+	tries int // since the first target, or since a fallback began
 
 	routing
 	placement
@@ -99,6 +99,9 @@ func (x *exchange) succeed(contentType string, body []byte) {
 	x.w.Header().Set("Content-Type", contentType)
 	x.deliver(body)
 }
+
+// retries are the requests that were sent, or could not be, before the last one.
+func (x *exchange) retries() int { return max(0, x.account.tries-1) }
 
 // fail ends the exchange with a failure. The client hears of it in the way that
 // is left: a status, or an event when the stream has begun.

@@ -82,8 +82,8 @@ func (x *exchange) logWhere(l *line) {
 		l.text("endpoint", e.Host)
 	}
 	l.count("attempts", int64(x.account.tries))
-	if x.retries > 0 {
-		l.count("retries", int64(x.retries))
+	if n := x.retries(); n > 0 {
+		l.count("retries", int64(n))
 	}
 }
 

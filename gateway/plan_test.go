@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tidwall/gjson"
 
@@ -156,7 +157,11 @@ func TestRequestsThatNoTargetCanServe(t *testing.T) {
 func TestACanaryIsStickyAndCountedApart(t *testing.T) {
 	share := func(n int) *int { return &n }
 	targets := []config.Target{{Model: "stable", Weight: share(50)}, {Model: "canary", Weight: share(50), Canary: true}}
-	s := serve(t, answering(500, "canary"), aliased(targets, nil, func(m *config.Model) { m.Sticky = "session" }))
+	s := serve(t, answering(500, "canary"), aliased(targets, nil, func(m *config.Model) {
+		m.Sticky = "session"
+		each := 1.0
+		m.Retry = config.Retry{Attempts: 2, Backoff: config.Duration(time.Microsecond), Budget: &each}
+	}))
 	first := map[string]string{}
 	const sessions = 32
 	for i := range 3 * sessions {

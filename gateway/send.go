@@ -41,7 +41,6 @@ func (x *exchange) send(ctx context.Context, q *request, path string, body []byt
 		}
 		x.blame(e, unreachable(err))
 		x.try.unreached = false
-		x.retries++
 		x.account.tries++
 	}
 }

@@ -59,7 +59,7 @@ func (x *exchange) endSpan(end time.Time) {
 	}
 	if x.try != nil {
 		add("llmctl.deployment", x.try.target.name)
-		attrs = append(attrs, attribute.Bool("llmctl.fallback", x.try.target.fallback), attribute.Int("llmctl.retries", x.retries))
+		attrs = append(attrs, attribute.Bool("llmctl.fallback", x.try.target.fallback), attribute.Int("llmctl.retries", x.retries()))
 		attrs = append(attrs, x.usageAttributes()...)
 	}
 	x.span.SetAttributes(attrs...)
