@@ -33,9 +33,9 @@ func (a *attempt) endpoint() *fleet.Endpoint {
 // with a longer one, the request goes elsewhere or back to its client.
 const longestHint = 5 * time.Second
 
-// forward sends the request to the targets of its plan, one after the other, until
-// one answers. Once the client has seen output of one, there is no other: a model
-// must not answer twice.
+// forward sends the request to the targets of its plan until one answers: to the
+// alias's own in rounds, and then to its fallbacks. Once the client has seen output of
+// one, there is no other: a model must not answer twice.
 func (x *exchange) forward(q *request, plan []step) *failure {
 	g := x.g
 	ctx, cancel := context.WithCancelCause(x.r.Context())
@@ -44,68 +44,80 @@ func (x *exchange) forward(q *request, plan []step) *failure {
 	total := time.AfterFunc(time.Duration(x.model.timeouts.Total), func() { cancel(cutTotal) })
 	defer total.Stop()
 	x.model.retry.request(g.elapsed(g.now()))
-	for i := 0; ; {
-		x.stepTo(&plan[i])
-		x.spills = spilling(plan[i+1:], plan[i].target)
-		f := x.pursue(ctx, q, plan[i].target)
-		if f == nil || f.remedy == noRemedy || x.committed {
-			return f
-		}
-		if i = x.onward(plan, i, f); i == len(plan) {
-			return f
-		}
-		x.missed(f)
+	own := ownSteps(plan)
+	var f *failure
+	if own > 0 {
+		f = x.rounds(ctx, q, plan[:own], plan[own:])
 	}
+	for i := own; i < len(plan); i++ {
+		if own > 0 || i > own {
+			if f == nil || f.remedy == noRemedy || x.committed {
+				return f
+			}
+			if i = next(plan, i, f); i == len(plan) {
+				break
+			}
+			x.missed(f)
+		}
+		f = x.rounds(ctx, q, plan[i:i+1], plan[i+1:])
+	}
+	return f
 }
 
-// onward is the step of the plan that follows a failure at another, or its length.
-// A further target of the model's own is a retry like any other: it counts among
-// the tries and against the budget. A fallback is what comes when those are used up.
-func (x *exchange) onward(plan []step, i int, f *failure) int {
-	i = next(plan, i+1, f)
-	if i < len(plan) && !plan[i].target.fallback && (x.tries >= x.model.retry.attempts || !x.model.retry.grant(x.g.elapsed(x.g.now()))) {
-		for i < len(plan) && !plan[i].target.fallback {
-			i = next(plan, i+1, f)
+// ownSteps is how many steps of a plan come before its fallbacks.
+func ownSteps(plan []step) int {
+	for i := range plan {
+		if plan[i].target.fallback {
+			return i
 		}
 	}
-	return i
+	return len(plan)
 }
 
-// pursue tries one target until it answers, or the request's tries are used up.
-func (x *exchange) pursue(ctx context.Context, q *request, t *target) *failure {
-	var before *failure
-	if t.fallback {
-		x.tries = 0 // it has its own
-	}
-	for n := 1; ; n++ {
-		f := x.attempt(ctx, q, t)
+// rounds tries targets in turn, each again after all others, until one answers or
+// the tries are used up. after is what the plan has when they are.
+func (x *exchange) rounds(ctx context.Context, q *request, steps, after []step) (f *failure) {
+	r := &x.model.retry
+	for n, at := 1, 0; ; n++ {
+		before := f
+		s := &steps[at]
+		x.stepTo(s)
+		x.spills = spilling(steps[at+1:], s.target) || spilling(after, s.target)
+		f = x.attempt(ctx, q, s.target)
+		s.tried = true
 		if before != nil && f != nil && f.outcome == outcomeUnhealthy {
-			return before // which says more than that nothing is left to try
+			f = before // which says more than that nothing is left to try
+			s.out = true
 		}
-		before = f
-		if f == nil || f.remedy != anotherTry || x.committed || x.tries >= x.model.retry.attempts {
+		if f == nil || f.remedy == noRemedy || x.committed || n >= r.attempts {
 			return f
 		}
-		pause, ok := x.pause(n, f)
-		if !ok {
+		// Some cannot serve the request, or not for long.
+		s.out = s.out || f.remedy == anotherTarget || f.wait > longestHint
+		next := following(steps, at)
+		if next < 0 || !r.grant(x.g.elapsed(x.g.now())) {
 			return f
 		}
-		if ended := sleep(ctx, pause); ended != nil {
-			return ended
+		if steps[next].tried {
+			if ended := sleep(ctx, max(f.wait, health.Backoff(r.backoff, n, x.g.rand()))); ended != nil {
+				return ended
+			}
+		} else {
+			steps[next].instead = string(f.outcome)
 		}
 		x.missed(f)
+		at = next
 	}
 }
 
-// pause is how long to wait before the n-th retry; not ok means that there is to
-// be none.
-func (x *exchange) pause(n int, f *failure) (d time.Duration, ok bool) {
-	r, g := &x.model.retry, x.g
-	d = f.wait
-	if d > longestHint || !r.grant(g.elapsed(g.now())) {
-		return 0, false
+// following is the step after one, round and round, that is not out; −1 without any.
+func following(steps []step, at int) int {
+	for i := range steps {
+		if next := (at + 1 + i) % len(steps); !steps[next].out {
+			return next
+		}
 	}
-	return max(d, health.Backoff(r.backoff, n, g.rand())), true
+	return -1
 }
 
 // request notes a request in the retry budget.
@@ -219,7 +231,6 @@ func (x *exchange) exchangeWith(ctx context.Context, q *request, path string, bo
 func (x *exchange) start(q *request, t *target) {
 	x.try = &attempt{target: t}
 	x.account.tries++
-	x.tries++
 	x.spent = meter{generates: x.dialect.generates, most: q.maxTokens * q.generated}
 	x.spent.estimate.Input = q.input
 	x.first, x.last, x.closed, x.finishReason = time.Time{}, time.Time{}, time.Time{}, ""

@@ -238,45 +238,71 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// However many targets an alias has, its tries are those that it allows in all, and
-// those at further targets ask the budget, too. Fallbacks come when they are used up.
+// However many targets an alias has, its tries are those that it allows in all, each
+// target in its turn, and all but the first ask the budget. Fallbacks come when they
+// are used up.
 func TestTriesAreCountedOverAllTargets(t *testing.T) {
 	for _, test := range []struct {
-		name     string
-		attempts config.Count
-		budget   float64
-		want     []string // the models that are asked, in turn
+		name    string
+		targets int
+		tries   config.Count
+		status  int    // of all but the fallback
+		want    string // which targets are asked, in their order, and the fallback
 	}{
-		{"two tries", 2, 10, []string{"a", "a", "spare"}},
-		{"one try", 1, 10, []string{"a", "spare"}},
+		{"fewer than targets", 3, 2, 500, "01f"},
+		{"as many", 3, 3, 500, "012f"},
+		{"more", 2, 5, 500, "01010f"},
+		{"of one", 1, 3, 500, "000f"},
+		{"one", 3, 1, 500, "0f"},
+		{"of targets that cannot", 2, 5, 404, "01f"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			var asked []string
+			asked := ""
 			s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 				body, _ := io.ReadAll(r.Body)
 				model := gjson.GetBytes(body, "model").Str
-				asked = append(asked, strings.TrimRight(model, "0123456789"))
-				if model == "spare" {
+				asked += model
+				if model == "f" {
 					sse(w, helloEvent, finishEvent, doneEvent)
 					return
 				}
-				w.WriteHeader(http.StatusInternalServerError)
+				w.WriteHeader(test.status)
 			}, configure(func(c *config.Config) {
-				m := &c.Models[0]
-				m.Targets = []config.Target{{Provider: "cluster", Model: "a1"}, {Provider: "cluster", Model: "a2"}, {Provider: "cluster", Model: "a3"}}
-				m.Fallback = []config.Target{{Provider: "cluster", Model: "spare"}}
-				m.Retry = config.Retry{Attempts: test.attempts, Backoff: config.Duration(time.Microsecond), Budget: &test.budget}
+				m, all := &c.Models[0], 1.0
+				m.Targets = nil
+				for i := range test.targets {
+					m.Targets = append(m.Targets, config.Target{Provider: "cluster", Model: string(rune('a' + i))})
+				}
+				m.Fallback = []config.Target{{Provider: "cluster", Model: "f"}}
+				m.Retry = config.Retry{Attempts: test.tries, Backoff: config.Duration(time.Microsecond), Budget: &all}
 			}))
 			if got := s.post(streamBody); got.status != 200 {
 				t.Errorf("status %d", got.status)
 			}
 			s.settled()
-			if strings.Join(asked, " ") != strings.Join(test.want, " ") {
-				t.Errorf("asked %v, want %v", asked, test.want)
+			if got := inOrder(asked); got != test.want {
+				t.Errorf("asked %s, want %s", got, test.want)
 			}
 			if n := gjson.Get(s.logs.String(), "retries").Int(); n != int64(len(test.want)-1) {
 				t.Errorf("%d retries in the log, want %d", n, len(test.want)-1)
 			}
 		})
 	}
+}
+
+// inOrder writes models by the order in which they were first asked: the first of
+// them is drawn.
+func inOrder(models string) string {
+	seen, out := "", ""
+	for _, m := range models {
+		if m == 'f' {
+			out += "f"
+			continue
+		}
+		if !strings.ContainsRune(seen, m) {
+			seen += string(m)
+		}
+		out += fmt.Sprint(strings.IndexRune(seen, m))
+	}
+	return out
 }

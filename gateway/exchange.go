@@ -29,7 +29,6 @@ type exchange struct {
 	try   *attempt   // the last one; nil before the first
 	span  trace.Span // nil without tracing
 	live  *live
-	tries int // since the first target, or since a fallback began
 
 	routing
 	placement

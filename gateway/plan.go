@@ -17,7 +17,8 @@ type step struct {
 	reason route.Reason
 	// instead is why the targets that should have served the request do not; empty
 	// for the first choice.
-	instead string
+	instead    string
+	tried, out bool // it was, and it is of no use to this request any more
 }
 
 // routing is how an exchange's target was chosen.

@@ -70,6 +70,7 @@ func (f *gatewayFlags) run(s *iostreams.IO) error {
 	if err != nil {
 		return err
 	}
+	quietLibraries(log)
 	told := log
 	if f.check {
 		told = nil // which says it in words of its own
