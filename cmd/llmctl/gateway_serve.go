@@ -69,7 +69,7 @@ func listenTLS(addr string, handler http.Handler, files config.TLS, log *slog.Lo
 	}
 	l.server.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelWarn)
 	if source != nil {
-		l.server.TLSConfig = source.Config()
+		l.server.TLSConfig, l.secure = source.Config(), true
 		l.server.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: streamsPerConnection}
 	}
 	return l, nil

@@ -16,6 +16,7 @@ import (
 type listener struct {
 	net.Listener
 	server *http.Server
+	secure bool // it speaks TLS; the server's own settings change while it serves
 }
 
 // listen opens an address; what it answers is up to handler.
@@ -24,7 +25,7 @@ func listen(addr string, handler http.Handler) (*listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &listener{l, &http.Server{
+	return &listener{Listener: l, server: &http.Server{
 		Handler: handler,
 		// A stream may last for minutes, so only the header has a deadline.
 		ReadHeaderTimeout: 10 * time.Second,
@@ -46,7 +47,7 @@ func openAddress(addr string) (net.Listener, error) {
 
 // url is the address in the form that a client on this machine can use.
 func (l *listener) url() string {
-	if l.server.TLSConfig != nil {
+	if l.secure {
 		return clientURL("https://", l.Listener)
 	}
 	return clientURL("http://", l.Listener)
@@ -62,7 +63,7 @@ func clientURL(scheme string, l net.Listener) string {
 
 // serve answers until the server is closed.
 func (l *listener) serve() error {
-	if l.server.TLSConfig != nil {
+	if l.secure {
 		return l.server.ServeTLS(l.Listener, "", "")
 	}
 	return l.server.Serve(l.Listener)
