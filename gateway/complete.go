@@ -70,11 +70,14 @@ func (x *exchange) read() (*request, *failure) {
 	_ = rc.SetReadDeadline(time.Now().Add(bodyTimeout))
 	// A body that does not come must not hold up the end of the gateway.
 	stop := context.AfterFunc(x.g.alive, func() { _ = rc.SetReadDeadline(time.Now()) })
-	body, err := readAll(http.MaxBytesReader(x.w, x.r.Body, x.table.maxBody), x.r.ContentLength)
+	body, err := readAll(x.weigh(http.MaxBytesReader(x.w, x.r.Body, x.table.maxBody)), x.r.ContentLength)
 	stop()
 	_ = rc.SetReadDeadline(time.Time{})
 	if websocket.IsMessage(x.r) {
 		x.began = x.g.now() // how long the client took to send it after it connected is its own affair
+	}
+	if errors.Is(err, errBodies) {
+		return nil, crowded()
 	}
 	if err != nil {
 		if big, ok := errors.AsType[*http.MaxBytesError](err); ok {

@@ -27,6 +27,7 @@ type exchange struct {
 	who   *principal // nil until authenticated
 	model *model     // nil until the alias is known
 	try   *attempt   // the last one; nil before the first
+	body  weighed
 	span  trace.Span // nil without tracing
 	live  *live
 
@@ -130,6 +131,7 @@ func (x *exchange) finish() {
 	x.settle()
 	x.releaseKey()
 	x.caching.end()
+	x.body.letGo()
 	x.meter(end)
 	x.g.lives.remove(x.live)
 	x.observe(end)

@@ -62,6 +62,7 @@ type Gateway struct {
 	ledger    *usage.Ledger
 	ownLedger bool
 	lives     lives
+	bodies    bodies
 	sockets   *websocket.Server
 
 	file     atomic.Pointer[reload.File] // that the configuration is from; nil without one

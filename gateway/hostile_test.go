@@ -193,3 +193,43 @@ func TestOpenAdminListenerAnswersNoForeignName(t *testing.T) {
 		}
 	}
 }
+
+// Bodies in memory have a bound in all: what one key sends before its limits can be
+// asked cannot fill the memory, and small requests get through as soon as there is
+// room.
+func TestBodiesInMemoryAreBounded(t *testing.T) {
+	const each = 64 << 10
+	arrived, release := make(chan struct{}, 2*bodiesAtOnce), make(chan struct{})
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		arrived <- struct{}{}
+		<-release
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, plainReply)
+	}, configure(func(c *config.Config) { c.MaxBody = each }))
+	large := strings.Replace(plainBody, `"hi"`, `"`+strings.Repeat("x", each*3/4)+`"`, 1)
+	room := bodiesAtOnce * each / len(large)
+	done := make(chan int, room)
+	for range room {
+		go func() { done <- s.post(large).status }()
+	}
+	for range room {
+		wait(t, arrived, "a request")
+	}
+	if got := s.post(large); got.status != 503 || gjson.Get(got.body, "error.code").Str != "overloaded" || got.header.Get("Retry-After") != "1" {
+		t.Errorf("one more: status %d, %s", got.status, got.body)
+	}
+	close(release)
+	for range room {
+		if status := wait(t, done, "an answer"); status != 200 {
+			t.Errorf("status %d", status)
+		}
+	}
+	if got := s.post(large); got.status != 200 {
+		t.Errorf("afterwards: status %d, %s", got.status, got.body)
+	}
+	s.settled()
+	if n := s.gateway.bodies.held.Load(); n != 0 {
+		t.Errorf("%d bytes are held", n)
+	}
+}
