@@ -54,6 +54,9 @@ func newFilter(c config.Filter, streams bool) (f *check.Filter, err error) {
 // check refuses a request that no engine takes, or whose text a filter forbids,
 // before anything is spent on it.
 func (x *exchange) check(q *request) *failure {
+	if f := x.stored(q); f != nil {
+		return f
+	}
 	if p := x.g.checks.Check(x.dialect.path, q.top); p != nil {
 		return &failure{status: http.StatusBadRequest, outcome: outcomeInvalid,
 			body: openai.NewError("invalid_request_error", p.Message, p.Param, p.Code)}

@@ -2,10 +2,13 @@ package gateway
 
 import (
 	"bufio"
+	"context"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -231,5 +234,47 @@ func TestBodiesInMemoryAreBounded(t *testing.T) {
 	s.settled()
 	if n := s.gateway.bodies.held.Load(); n != 0 {
 		t.Errorf("%d bytes are held", n)
+	}
+}
+
+// What upstreams keep is open to all tenants who share a key, and what is made in the
+// background is paid by nobody.
+func TestResponsesThatOutliveTheirRequest(t *testing.T) {
+	reply := `{"object":"response","status":"completed","output":[],"usage":` + responseUsage + `}`
+	for _, test := range []struct {
+		body    string
+		allowed bool
+		want    int
+		param   string
+	}{
+		{`{"model":"small","input":"hi","background":true}`, true, 400, "background"},
+		{`{"model":"small","input":"hi","background":false}`, false, 200, ""},
+		{`{"model":"small","input":"hi","previous_response_id":"resp_1"}`, false, 400, "previous_response_id"},
+		{`{"model":"small","input":"hi","conversation":{"id":"conv_1"}}`, false, 400, "conversation"},
+		{`{"model":"small","input":"hi","previous_response_id":null}`, false, 200, ""},
+		{`{"model":"small","input":"hi","previous_response_id":"resp_1"}`, true, 200, ""},
+	} {
+		s := serve(t, replies(200, reply), configure(func(c *config.Config) { c.Models[0].StoredResponses = test.allowed }))
+		if got := s.at("/v1/responses", test.body); got.status != test.want || gjson.Get(got.body, "error.param").Str != test.param {
+			t.Errorf("%s, allowed %v: status %d, %s", test.body, test.allowed, got.status, got.body)
+		}
+	}
+}
+
+// A gateway without a file left to open says so, and blames no endpoint.
+func TestNoFileLeftToOpen(t *testing.T) {
+	s := front(t, "http://127.0.0.1:1", func(_ *config.Config, o *Options) {
+		o.Client = &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+			return nil, &net.OpError{Op: "dial", Err: os.NewSyscallError("socket", syscall.EMFILE)}
+		}}}
+	})
+	for range 3 {
+		if got := s.post(plainBody); got.status != 503 || gjson.Get(got.body, "error.code").Str != "overloaded" {
+			t.Errorf("status %d, %s", got.status, got.body)
+		}
+	}
+	s.settled()
+	if !strings.Contains(s.metrics(), `llmctl_gateway_endpoint_up{endpoint="http://127.0.0.1:1",provider="cluster"} 1`) {
+		t.Error("the endpoint is blamed")
 	}
 }

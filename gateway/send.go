@@ -2,9 +2,11 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptrace"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/llmctl/llmctl/gateway/fleet"
 	"github.com/llmctl/llmctl/internal/openai"
@@ -20,6 +22,9 @@ func (x *exchange) send(ctx context.Context, q *request, path string, body []byt
 		if err == nil {
 			x.try.lease.Answered()
 			return response, nil
+		}
+		if f := exhausted(err); f != nil {
+			return nil, f
 		}
 		f := interruption(ctx)
 		// A dial that goes on until a time-out says as much as a refusal.
@@ -63,6 +68,16 @@ func (x *exchange) post(ctx context.Context, path string, body []byte) (response
 	}
 	response, err = x.g.client.Do(upstream)
 	return response, got.Load(), err
+}
+
+// exhausted is the failure of a request for which this process has no file left to
+// open: no fault of the endpoint's, nor one that another try makes good.
+func exhausted(err error) *failure {
+	if !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) {
+		return nil
+	}
+	return &failure{status: http.StatusServiceUnavailable, outcome: outcomeInternal, retryAfter: "1", cause: err,
+		body: openai.NewError("server_error", "the gateway has too many connections open", "", "overloaded")}
 }
 
 // unreachable is a request that got no answer at all.

@@ -37,20 +37,21 @@ type table struct {
 
 // model is an alias with what stands behind it.
 type model struct {
-	alias     string
-	limit     config.MaxTokens
-	timeouts  config.Timeouts
-	retry     retryRules
-	rename    bool    // answers carry the alias in the place of the deployment's name
-	hitCharge float64 // share of the price that an answer from a cache costs
-	targets   []*target
-	fallbacks []*target
-	input     []*check.Filter
-	output    []*check.Filter
-	caches    *caches          // nil for an alias without any
-	chooser   *route.Chooser   // among targets and fallbacks
-	judges    bool             // requests by their complexity
-	sketch    *segments.Sketch // nil when there is to be no report
+	alias           string
+	limit           config.MaxTokens
+	timeouts        config.Timeouts
+	retry           retryRules
+	storedResponses bool    // requests may go on from what the upstream has kept
+	rename          bool    // answers carry the alias in the place of the deployment's name
+	hitCharge       float64 // share of the price that an answer from a cache costs
+	targets         []*target
+	fallbacks       []*target
+	input           []*check.Filter
+	output          []*check.Filter
+	caches          *caches          // nil for an alias without any
+	chooser         *route.Chooser   // among targets and fallbacks
+	judges          bool             // requests by their complexity
+	sketch          *segments.Sketch // nil when there is to be no report
 }
 
 // target is a deployment: a model of a provider.
@@ -128,7 +129,7 @@ func newTable(c *config.Config, env config.Environment, client *http.Client, old
 
 func newModel(c *config.Model, providers map[string]*provider, flags []config.Flag) *model {
 	m := &model{
-		alias: c.Alias, limit: c.MaxTokens, timeouts: c.Timeouts.WithDefaults(), rename: c.ResponseModel == "alias",
+		alias: c.Alias, limit: c.MaxTokens, timeouts: c.Timeouts.WithDefaults(), rename: c.ResponseModel == "alias", storedResponses: c.StoredResponses,
 		chooser: newChooser(c, flags), judges: c.CostCeiling != nil,
 		retry: retryRules{attempts: config.DefaultAttempts, backoff: config.DefaultBackoff},
 	}

@@ -209,6 +209,9 @@ type Model struct {
 	Cache         Cache        `yaml:"cache,omitempty"`
 	Filters       []string     `yaml:"filters,omitempty"`
 	ResponseModel string       `yaml:"response_model,omitempty"` // model in answers: upstream (default) | alias
+	// StoredResponses lets requests of the Responses API go on from what the
+	// upstream has kept. It keeps no tenants apart.
+	StoredResponses bool `yaml:"stored_responses,omitempty"`
 }
 
 // MaxTokens bounds the output of one request.
