@@ -37,10 +37,10 @@ type tab struct {
 	ctx    context.Context
 	conn   *websocket.Conn
 	calls  int
-	events []event
+	events []devtoolsEvent
 }
 
-type event struct {
+type devtoolsEvent struct {
 	ID     int
 	Method string
 	Params map[string]any
@@ -152,9 +152,9 @@ func (b *tab) call(method string, params map[string]any) map[string]any {
 	}
 }
 
-func (b *tab) next() event {
+func (b *tab) next() devtoolsEvent {
 	b.t.Helper()
-	var e event
+	var e devtoolsEvent
 	if err := wsjson.Read(b.ctx, b.conn, &e); err != nil {
 		b.t.Fatal(err)
 	}
