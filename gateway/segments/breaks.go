@@ -122,7 +122,7 @@ func cutText(text string, from, to int) string {
 	if from >= to {
 		return ""
 	}
-	for to < len(text) && !utf8.RuneStart(text[to]) {
+	for to > from && to < len(text) && !utf8.RuneStart(text[to]) { // a text of stray bytes has no start at all
 		to--
 	}
 	for from < to && !utf8.RuneStart(text[from]) {

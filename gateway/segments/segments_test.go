@@ -309,6 +309,7 @@ func adds(t interface{ Fatalf(string, ...any) }, n *node) {
 func FuzzAdd(f *testing.F) {
 	f.Add("system", "Now 2026-11-30T10:00:00Z "+prose, "hi", 3)
 	f.Add("", "", "é漢🙂\\n1", 0)
+	f.Add("\xa5\xaaC", "\x8f\xae\xa2a\x040\xf2", "000", 1)
 	f.Fuzz(func(t *testing.T, role, a, b string, excerpt int) {
 		s := New(excerpt % 100)
 		for i := range 6 {
