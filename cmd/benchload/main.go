@@ -48,20 +48,7 @@ func run(s *iostreams.IO, args []string) int {
 		_, _ = fmt.Fprintln(s.Err, "error:", err)
 		return 2
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	go func() {
-		select {
-		case <-s.Interrupts():
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	if err := o.bench(ctx, s); err != nil {
-		_, _ = fmt.Fprintln(s.Err, "error:", err)
-		return 1
-	}
-	return 0
+	return trial.Until(s, o.bench)
 }
 
 func parse(s *iostreams.IO, args []string) (o options, err error) {

@@ -26,15 +26,6 @@ func blockSize(i int) int {
 	return blockBytes << min(1+(i-evenBlocks)/growth, 40)
 }
 
-// Covered is how many bytes of a prompt its first n blocks hold.
-func Covered(n int) int {
-	sum := min(n, evenBlocks) * blockBytes
-	for i := evenBlocks; i < n; i += growth {
-		sum += min(growth, n-i) * blockSize(i)
-	}
-	return sum
-}
-
 // Blocks appends the blocks of a request's prompt to dst. The parts are what the
 // engine makes its prompt of, in its order: the tools, which chat templates render
 // first, then the messages; each is JSON text as the client wrote it, so a request

@@ -95,8 +95,8 @@ func TestBlocksTellPromptsApart(t *testing.T) {
 func TestNumberOfBlocksStaysSmall(t *testing.T) {
 	for _, test := range []struct{ bytes, most int }{{63, 0}, {64, 1}, {16 << 10, 256}, {1 << 20, 720}, {32 << 20, 1050}} {
 		n := len(Blocks(nil, "", "", strings.Repeat("a", test.bytes)))
-		if n > test.most || test.bytes-Covered(n) >= blockSize(n) || test.bytes < Covered(n) {
-			t.Errorf("%d bytes have %d blocks that cover %d bytes, want at most %d, and the rest smaller than a block", test.bytes, n, Covered(n), test.most)
+		if n > test.most || test.bytes-covered(n) >= blockSize(n) || test.bytes < covered(n) {
+			t.Errorf("%d bytes have %d blocks that cover %d bytes, want at most %d, and the rest smaller than a block", test.bytes, n, covered(n), test.most)
 		}
 	}
 }
@@ -124,11 +124,11 @@ func FuzzBlocks(f *testing.F) {
 		x, y := Blocks(nil, "m", "s", tools, a), Blocks(nil, "m", "s", tools, b)
 		equal := len(tools) + common(open(a), open(b))
 		n := shared(x, y)
-		if Covered(n) > equal {
-			t.Errorf("%d blocks of %d bytes are shared, the prompts only %d bytes", n, Covered(n), equal)
+		if covered(n) > equal {
+			t.Errorf("%d blocks of %d bytes are shared, the prompts only %d bytes", n, covered(n), equal)
 		}
-		if least := min(equal, len(tools)+min(len(open(a)), len(open(b)))); Covered(n+1) <= least {
-			t.Errorf("%d blocks of %d bytes are shared, the prompts %d bytes", n, Covered(n), least)
+		if least := min(equal, len(tools)+min(len(open(a)), len(open(b)))); covered(n+1) <= least {
+			t.Errorf("%d blocks of %d bytes are shared, the prompts %d bytes", n, covered(n), least)
 		}
 	})
 }
@@ -177,4 +177,13 @@ func TestUniquePromptsDoNotGrowTheIndex(t *testing.T) {
 			t.Errorf("of endpoint %d, which has gone, %d blocks are left", e, x.Len(e))
 		}
 	}
+}
+
+// covered is how many bytes of a prompt its first n blocks hold.
+func covered(n int) int {
+	sum := min(n, evenBlocks) * blockBytes
+	for i := evenBlocks; i < n; i += growth {
+		sum += min(growth, n-i) * blockSize(i)
+	}
+	return sum
 }

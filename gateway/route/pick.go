@@ -1,30 +1,5 @@
 package route
 
-import "math/bits"
-
-// Weighted returns the index of the target that the random number u falls on:
-// target i is picked with probability weights[i] / sum. u is uniform over all of
-// uint64. Weights below one are never picked; with no weight at all the answer
-// is −1.
-func Weighted(weights []int, u uint64) int {
-	var sum uint64
-	for _, w := range weights {
-		sum += uint64(max(w, 0))
-	}
-	if sum == 0 {
-		return -1
-	}
-	point, _ := bits.Mul64(u, sum) // floor(u / 2⁶⁴ · sum), below sum
-	for i, w := range weights {
-		share := uint64(max(w, 0))
-		if point < share {
-			return i
-		}
-		point -= share
-	}
-	panic("unreachable: the point lies below the sum of the weights")
-}
-
 // Endpoint is what a pick needs to know of one endpoint.
 type Endpoint struct {
 	Load int64 // requests that were sent there and have not ended
