@@ -36,7 +36,7 @@ func (g *Gateway) guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		want := g.table.Load().adminToken
 		if want == nil {
-			if !numericHost(r.Host) {
+			if r.TLS == nil && !numericHost(r.Host) { // with TLS, a foreign name has no certificate
 				openai.WriteError(w, http.StatusForbidden, openai.NewError("permission_error",
 					"without an admin token this answers to localhost and IP addresses only", "", "host_not_allowed"))
 				return

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"syscall"
@@ -194,6 +195,12 @@ func TestOpenAdminListenerAnswersNoForeignName(t *testing.T) {
 		if got := s.do(r); got.status != want {
 			t.Errorf("host %q: status %d, want %d", host, got.status, want)
 		}
+	}
+	// Clients' certificates are asked for by the listener's TLS, under any name.
+	r := httptest.NewRequest(http.MethodGet, "https://gateway.example/metrics", nil)
+	w := httptest.NewRecorder()
+	if s.gateway.AdminHandler().ServeHTTP(w, r); r.TLS == nil || w.Code != 200 {
+		t.Errorf("over TLS: status %d", w.Code)
 	}
 }
 
