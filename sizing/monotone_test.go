@@ -1,6 +1,7 @@
 package sizing
 
 import (
+	"math"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -32,13 +33,25 @@ func TestMoreMemoryIsNeverWorse(t *testing.T) {
 		if small.Feasible && !large.Feasible {
 			t.Fatalf("more memory made it infeasible: %v", large.Reasons)
 		}
-		if small.Feasible && large.Performance.MaxRPS < small.Performance.MaxRPS*(1-3e-3) { // of more places, a larger share is others'
+		if !small.Feasible {
+			return
+		}
+		// A request's own place is not free to others: of more places, others fill a
+		// larger share, and their prompts come between its tokens more often. By this
+		// much, and by no more, a larger pool may serve less.
+		least := small.Performance.MaxRPS * min(1, others(small)/others(large)) * (1 - 1e-6)
+		if large.Performance.MaxRPS < least {
 			t.Fatalf("more memory serves less: %v, %v", small.Performance.MaxRPS, large.Performance.MaxRPS)
 		}
-		if small.Feasible && large.Fleet.Replicas > small.Fleet.Replicas {
+		if most := math.Ceil(r.Scenario.Workload.Arrival.RatePerS / (least * small.Inputs.TargetUtilization)); float64(large.Fleet.Replicas) > most {
 			t.Fatalf("more memory needs more replicas: %d, %d", small.Fleet.Replicas, large.Fleet.Replicas)
 		}
 	})
+}
+
+// others is the share of a replica's places that a request leaves to others.
+func others(p *Plan) float64 {
+	return max(0, 1-1/min(p.Memory.MixSequences, float64(p.Inputs.MaxNumSeqs)))
 }
 
 // TestLatenciesGrowWithLoad checks the shape that the search for the largest
