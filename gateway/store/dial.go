@@ -3,11 +3,12 @@ package store
 import (
 	"context"
 	"errors"
-	"net/url"
 	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/llmctl/llmctl/internal/storeurl"
 )
 
 // Dial returns a client for a redis:// or rediss:// URL, whose calls wait for
@@ -17,9 +18,9 @@ import (
 // Errors do not quote the URL.
 func Dial(address, password string, patience time.Duration) (redis.UniversalClient, error) {
 	silence()
-	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "redis" && u.Scheme != "rediss" || u.Host == "" {
-		return nil, errors.New("expected a URL like redis://10.0.0.5:6379 or rediss://cache.example:6380/1")
+	u, err := storeurl.Redis(address)
+	if err != nil {
+		return nil, err
 	}
 	if u.Query().Has("addr") {
 		o, err := redis.ParseClusterURL(address)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/llmctl/llmctl/internal/storeurl"
 )
 
 // Open opens the ledger that a configuration names as its store of usage:
@@ -65,7 +67,7 @@ func (r *Reader) Requests(ctx context.Context, from, to time.Time, each func(*Re
 func CheckSpec(spec string) error {
 	file, isFile := strings.CutPrefix(spec, "sqlite:")
 	switch {
-	case spec == "none", isPostgres(spec):
+	case spec == "none", storeurl.IsPostgres(spec):
 		return nil
 	case isFile && file == "":
 		return errors.New("expected sqlite:FILE, got no file")
@@ -73,10 +75,6 @@ func CheckSpec(spec string) error {
 		return nil
 	}
 	return errors.New("expected sqlite:FILE, a URL like postgres://user@host/database, or none")
-}
-
-func isPostgres(spec string) bool {
-	return strings.HasPrefix(spec, "postgres://") || strings.HasPrefix(spec, "postgresql://")
 }
 
 func openStore(ctx context.Context, spec, password string, create bool) (store, error) {
@@ -89,7 +87,7 @@ func openStore(ctx context.Context, spec, password string, create bool) (store, 
 		}
 		return newMemory(), nil
 	}
-	if isPostgres(spec) {
+	if storeurl.IsPostgres(spec) {
 		return openPostgres(ctx, spec, password, create)
 	}
 	path := strings.TrimPrefix(spec, "sqlite:")
