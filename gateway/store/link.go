@@ -148,7 +148,7 @@ func (l *link) catchUp(ctx context.Context) bool {
 		sent++
 	}
 	if l.down.Swap(false) {
-		l.log.Warn("limits: Redis is back", "settlements", sent, "dropped", l.r.Health().Dropped)
+		l.log.Info("limits: Redis is back", "settlements", sent, "dropped", l.r.Health().Dropped)
 		l.r.renew(ctx)
 	}
 	return true
