@@ -26,7 +26,7 @@ func script(calls *atomic.Int64, handlers ...http.HandlerFunc) http.HandlerFunc 
 
 // patient lets the alias try three times, without a pause worth the name.
 func patient(c *config.Config, _ *Options) {
-	c.Models[0].Retry = config.Retry{Attempts: 3, Backoff: config.Duration(time.Microsecond)}
+	c.Models[0].Retry = config.Retry{Attempts: 3, Backoff: config.Duration(time.Millisecond)}
 }
 
 // withFallback adds a second deployment of the same upstream, for when the first
@@ -274,7 +274,7 @@ func TestTriesAreCountedOverAllTargets(t *testing.T) {
 					m.Targets = append(m.Targets, config.Target{Provider: "cluster", Model: string(rune('a' + i))})
 				}
 				m.Fallback = []config.Target{{Provider: "cluster", Model: "f"}}
-				m.Retry = config.Retry{Attempts: test.tries, Backoff: config.Duration(time.Microsecond), Budget: &all}
+				m.Retry = config.Retry{Attempts: test.tries, Backoff: config.Duration(time.Millisecond), Budget: &all}
 			}))
 			if got := s.post(streamBody); got.status != 200 {
 				t.Errorf("status %d", got.status)

@@ -19,12 +19,12 @@ func newFilters(c *config.Config, names []string) (input, output []*check.Filter
 			if f.Name != name {
 				continue
 			}
-			onOutput := f.On == "output" || f.On == "both"
+			onOutput := f.On == config.OnOutput || f.On == config.OnBoth
 			filter, err := newFilter(f, onOutput)
 			if err != nil {
 				return nil, nil, fmt.Errorf("filter %q: %w", name, err)
 			}
-			if f.On != "output" {
+			if f.On != config.OnOutput {
 				input = append(input, filter)
 			}
 			if onOutput {
@@ -41,12 +41,12 @@ func newFilter(c config.Filter, streams bool) (f *check.Filter, err error) {
 		f.Message = "the content filter of this model does not allow the text"
 	}
 	switch c.Kind {
-	case "keyword":
+	case config.FilterKeyword:
 		f.Matcher, err = check.NewKeywords(c.Words)
-	case "regex":
+	case config.FilterRegex:
 		f.Matcher, err = check.NewPattern(c.Pattern, streams)
 	default:
-		err = fmt.Errorf("kind: expected keyword or regex, got %q", c.Kind)
+		err = fmt.Errorf("kind: expected %s or %s, got %q", config.FilterKeyword, config.FilterRegex, c.Kind)
 	}
 	return f, err
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/llmctl/llmctl/gateway/route"
 	"github.com/llmctl/llmctl/internal/openai"
 )
@@ -20,11 +21,11 @@ const (
 
 // Capabilities that requests show by what they hold.
 const (
-	needTools      = "tools"
-	needVision     = "vision"
-	needJSONSchema = "json_schema"
-	needEmbeddings = "embeddings"
-	needResponses  = "responses"
+	needTools      = config.CapabilityTools
+	needVision     = config.CapabilityVision
+	needJSONSchema = config.CapabilityJSONSchema
+	needEmbeddings = config.CapabilityEmbeddings
+	needResponses  = config.CapabilityResponses
 )
 
 // capabilityParam is the field of a request that needs a capability.

@@ -160,7 +160,7 @@ func TestACanaryIsStickyAndCountedApart(t *testing.T) {
 	s := serve(t, answering(500, "canary"), aliased(targets, nil, func(m *config.Model) {
 		m.Sticky = "session"
 		each := 1.0
-		m.Retry = config.Retry{Attempts: 2, Backoff: config.Duration(time.Microsecond), Budget: &each}
+		m.Retry = config.Retry{Attempts: 2, Backoff: config.Duration(time.Millisecond), Budget: &each}
 	}))
 	first := map[string]string{}
 	const sessions = 32

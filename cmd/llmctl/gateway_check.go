@@ -18,12 +18,15 @@ func (f *gatewayFlags) runCheck(s *iostreams.IO, c *config.Config, lookup func(s
 	if _, err := c.ReadEnvironment(lookup); err != nil {
 		return usagef("%s: %w", f.path, err)
 	}
-	for _, files := range []config.TLS{c.TLS, c.Admin.TLS} {
-		if files.Cert == "" {
+	for _, of := range []struct {
+		key   string
+		files config.TLS
+	}{{"tls", c.TLS}, {"admin.tls", c.Admin.TLS}, {"picker.tls", c.Picker.TLS}} {
+		if of.files.Cert == "" {
 			continue
 		}
-		if _, err := certs.Load(files, nil); err != nil {
-			return usagef("%s: %w", f.path, err)
+		if _, err := certs.Load(of.files, nil); err != nil {
+			return usagef("%s: %s: %w", f.path, of.key, err)
 		}
 	}
 	for _, text := range c.Warnings() {

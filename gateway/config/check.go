@@ -13,7 +13,7 @@ func (c *Config) Validate() error {
 		return err
 	}
 	if err := c.Segments.check(); err != nil {
-		return err
+		return at(err, "segments", "excerpt")
 	}
 	all, err := c.collect()
 	if err != nil {

@@ -8,14 +8,16 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/llmctl/llmctl/internal/storeurl"
 )
 
 func (c *Config) checkListeners(*collection) error {
 	if err := checkAddress("listen", c.Listen); err != nil {
-		return err
+		return at(err, "listen")
 	}
 	if err := c.TLS.check("tls"); err != nil {
-		return err
+		return at(err, "tls")
 	}
 	a := c.Admin
 	if err := checkVariable("admin.token_env", a.TokenEnv); err != nil {
@@ -23,22 +25,22 @@ func (c *Config) checkListeners(*collection) error {
 	}
 	switch {
 	case a.Listen == "" && a.TokenEnv != "":
-		return errors.New("admin.token_env without admin.listen guards nothing")
+		return at(errors.New("admin.token_env without admin.listen guards nothing"), "admin")
 	case a.Listen == "" && a.TLS != TLS{}:
-		return errors.New("admin.tls without admin.listen protects nothing")
+		return at(errors.New("admin.tls without admin.listen protects nothing"), "admin", "tls")
 	case a.Listen == "":
 		return nil
 	}
 	if err := checkAddress("admin.listen", a.Listen); err != nil {
-		return err
+		return keyed("admin.listen", err)
 	}
 	if collide(c.Listen, a.Listen) {
-		return fmt.Errorf("admin.listen %q is the API's own address: give it another port", a.Listen)
+		return at(fmt.Errorf("admin.listen %q is the API's own address: give it another port", a.Listen), "admin", "listen")
 	}
 	if !loopback(a.Listen) && a.TokenEnv == "" && a.TLS.ClientCA == "" {
-		return fmt.Errorf("admin.listen %q can be reached from other machines: set admin.token_env or admin.tls.client_ca, or listen on 127.0.0.1", a.Listen)
+		return at(fmt.Errorf("admin.listen %q can be reached from other machines: set admin.token_env or admin.tls.client_ca, or listen on 127.0.0.1", a.Listen), "admin", "listen")
 	}
-	return a.TLS.check("admin.tls")
+	return keyed("admin.tls", a.TLS.check("admin.tls"))
 }
 
 func checkAddress(key, address string) error {
@@ -92,14 +94,18 @@ func (t TLS) check(key string) error {
 	return nil
 }
 
-func (c *Config) checkTraces(*collection) error {
-	if c.Traces.Endpoint == "" {
+func (c *Config) checkTraces(*collection) error { return keyed("traces.endpoint", c.Traces.check()) }
+
+func (t Traces) check() error {
+	if t.Endpoint == "" {
 		return nil
 	}
-	u, err := url.Parse(c.Traces.Endpoint)
+	u, err := url.Parse(t.Endpoint)
 	switch {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		return errors.New("traces.endpoint: expected the URL of an OTLP collector over HTTP, like http://127.0.0.1:4318")
+	case storeurl.CheckPort(u) != nil:
+		return fmt.Errorf("traces.endpoint: %w", storeurl.CheckPort(u))
 	case u.User != nil || u.RawQuery != "":
 		return errors.New("traces.endpoint: credentials in a URL end up in logs, use OTEL_EXPORTER_OTLP_HEADERS")
 	}
@@ -118,6 +124,9 @@ func ParseEndpoint(s string) (*url.URL, error) {
 	}
 	if u.RawQuery != "" || u.Fragment != "" {
 		return nil, errors.New("expected a base URL without query or fragment")
+	}
+	if err := storeurl.CheckPort(u); err != nil {
+		return nil, err
 	}
 	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/v1")
 	u.RawPath = ""

@@ -13,18 +13,18 @@ func (c *Config) checkPicker(all *collection) error {
 		return nil
 	}
 	if err := checkAddress("picker.listen", p.Listen); err != nil {
-		return err
+		return keyed("picker.listen", err)
 	}
 	for _, other := range []struct{ key, address string }{{"listen", c.Listen}, {"admin.listen", c.Admin.Listen}} {
 		if collide(p.Listen, other.address) {
-			return fmt.Errorf("picker.listen %q is the address of %s: give it another port", p.Listen, other.key)
+			return keyed("picker.listen", fmt.Errorf("picker.listen %q is the address of %s: give it another port", p.Listen, other.key))
 		}
 	}
 	if err := p.TLS.check("picker.tls"); err != nil {
-		return err
+		return keyed("picker.tls", err)
 	}
 	if err := all.providers.check(p.Provider); err != nil {
-		return fmt.Errorf("picker: %w", err)
+		return keyed("picker.provider", fmt.Errorf("picker: %w", err))
 	}
 	for i := range c.Providers {
 		if c.Providers[i].Name != p.Provider {
@@ -33,10 +33,10 @@ func (c *Config) checkPicker(all *collection) error {
 		for j, address := range c.Providers[i].URLs() {
 			u, err := ParseEndpoint(address)
 			if err != nil {
-				return fmt.Errorf("provider %q: endpoint %d: %w", p.Provider, j+1, err)
+				return at(fmt.Errorf("provider %q: endpoint %d: %w", p.Provider, j+1, err), append([]any{"providers", i}, c.Providers[i].wayTo(j)...)...)
 			}
 			if _, err := netip.ParseAddr(u.Hostname()); err != nil {
-				return fmt.Errorf("picker: endpoint %d of provider %q: expected an IP address, for Envoy looks up no name, got %q", j+1, p.Provider, u.Hostname())
+				return at(fmt.Errorf("picker: endpoint %d of provider %q: expected an IP address, for Envoy looks up no name, got %q", j+1, p.Provider, u.Hostname()), append([]any{"providers", i}, c.Providers[i].wayTo(j)...)...)
 			}
 		}
 	}

@@ -10,41 +10,45 @@ import (
 )
 
 func (c *Config) checkFlags(all *collection) error {
-	for _, f := range c.Flags {
+	for i, f := range c.Flags {
 		if err := all.tenants.checkList("tenants", f.Tenants); err != nil {
-			return fmt.Errorf("flag %q: %w", f.Name, err)
+			return at(fmt.Errorf("flag %q: %w", f.Name, err), "flags", i)
 		}
 	}
 	return nil
 }
 
-// Kinds of filters.
+// Kinds of filters, and what they look at.
 const (
 	FilterKeyword = "keyword"
 	FilterRegex   = "regex"
+
+	OnInput  = "input"
+	OnOutput = "output"
+	OnBoth   = "both"
 )
 
 func (c *Config) checkFilters(*collection) error {
-	for _, f := range c.Filters {
+	for i, f := range c.Filters {
 		if err := f.check(); err != nil {
-			return fmt.Errorf("filter %q: %w", f.Name, err)
+			return at(fmt.Errorf("filter %q: %w", f.Name, err), "filters", i)
 		}
 	}
 	return nil
 }
 
 func (f *Filter) check() error {
-	if err := choice("on", f.On, "input", "output", "both"); err != nil {
+	if err := choice("on", f.On, OnInput, OnOutput, OnBoth); err != nil {
 		return err
 	}
 	if err := checkMessage(f.Message); err != nil {
-		return err
+		return at(err, "message")
 	}
 	switch f.Kind {
 	case FilterKeyword:
-		return f.checkWords()
+		return at(f.checkWords(), "words")
 	case FilterRegex:
-		return f.checkPattern()
+		return at(f.checkPattern(), "pattern")
 	case "":
 		return fmt.Errorf("kind is missing, expected %s or %s", FilterKeyword, FilterRegex)
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
+	"strings"
 )
 
 // Kinds of providers.
@@ -38,21 +40,32 @@ func (p Provider) Policy() string {
 }
 
 func (c *Config) checkProviders(*collection) error {
-	for _, p := range c.Providers {
+	for i, p := range c.Providers {
 		for _, check := range []func(*Provider) error{
 			(*Provider).checkKind, c.checkEndpoints, (*Provider).checkMetrics,
 		} {
 			if err := check(&p); err != nil {
-				return fmt.Errorf("provider %q: %w", p.Name, err)
+				return at(fmt.Errorf("provider %q: %w", p.Name, err), "providers", i)
 			}
 		}
 	}
 	return nil
 }
 
+// engines are servers whose protocol is OpenAI's; people take kind for the name of
+// the server.
+var engines = []string{"vllm", "sglang", "trtllm", "tensorrt-llm", "llmctl", "ollama", "tgi", "llama.cpp", "lmstudio", "openai-compatible"}
+
+func checkKindName(kind string) error {
+	if slices.Contains(engines, strings.ToLower(kind)) {
+		return fmt.Errorf("kind %q: expected the protocol, which is %s with such servers; metrics says whose metrics they have", kind, KindOpenAI)
+	}
+	return choice("kind", kind, KindOpenAI, KindAnthropic)
+}
+
 func (p *Provider) checkKind() error {
-	if err := choice("kind", p.Kind, KindOpenAI, KindAnthropic); err != nil {
-		return err
+	if err := checkKindName(p.Kind); err != nil {
+		return at(err, "kind")
 	}
 	if err := checkVariable("key_env", p.KeyEnv); err != nil {
 		return err
@@ -68,16 +81,24 @@ func (p *Provider) checkKind() error {
 		{"metrics", p.Watched()},
 	} {
 		if s.set {
-			return fmt.Errorf("%s means nothing to kind %s: leave it out", s.key, KindAnthropic)
+			return at(fmt.Errorf("%s means nothing to kind %s: leave it out", s.key, KindAnthropic), s.key)
 		}
 	}
 	return nil
 }
 
+// wayTo is where the file has the endpoint at an index.
+func (p *Provider) wayTo(i int) []any {
+	if p.BaseURL != "" {
+		return []any{"base_url"}
+	}
+	return []any{"endpoints", i}
+}
+
 func (c *Config) checkEndpoints(p *Provider) error {
 	switch {
 	case p.BaseURL != "" && len(p.Endpoints) > 0:
-		return errors.New("expected either endpoints or base_url")
+		return at(errors.New("expected either endpoints or base_url, got both"), "base_url")
 	case len(p.URLs()) == 0:
 		return errors.New("no endpoints, expected URLs like http://10.0.0.5:8000")
 	}
@@ -92,7 +113,7 @@ func (c *Config) checkEndpoints(p *Provider) error {
 			err = errors.New("is the gateway itself: requests would go round in a circle")
 		}
 		if err != nil {
-			return fmt.Errorf("endpoint %d: %w", i+1, err)
+			return at(fmt.Errorf("endpoint %d: %w", i+1, err), p.wayTo(i)...)
 		}
 		seen[u.String()] = true
 	}
@@ -118,11 +139,11 @@ func (p *Provider) checkMetrics() error {
 	}
 	switch {
 	case p.MetricsEvery != 0 && !p.Watched():
-		return errors.New("metrics_every without metrics reads nothing: say whose metrics the endpoints have, such as metrics: auto")
+		return at(errors.New("metrics_every without metrics reads nothing: say whose metrics the endpoints have, such as metrics: auto"), "metrics_every")
 	case p.Shed != Shed{} && !p.Watched():
-		return errors.New("shed goes by the endpoints' metrics: say whose they are, such as metrics: auto")
+		return at(errors.New("shed goes by the endpoints' metrics: say whose they are, such as metrics: auto"), "shed")
 	case p.Router.LoadCap != nil && p.Policy() != PolicyPrefixAffinity:
-		return fmt.Errorf("router.load_cap is of the policy %s, and this provider has %s", PolicyPrefixAffinity, p.Policy())
+		return at(fmt.Errorf("router.load_cap is of the policy %s, and this provider has %s", PolicyPrefixAffinity, p.Policy()), "router", "load_cap")
 	}
 	return nil
 }

@@ -4,8 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
+
+	"github.com/llmctl/llmctl/internal/storeurl"
 )
 
 // Places where usage can be kept, beside those that are URLs.
@@ -26,30 +27,30 @@ func (c *Config) checkStore(*collection) error {
 	switch {
 	case s.Limits == "" || s.Limits == StoreMemory:
 		if s.LimitsKeyEnv != "" {
-			return errors.New("store.limits_key_env is the password of a Redis, and store.limits is memory")
+			return keyed("store.limits_key_env", errors.New("store.limits_key_env is the password of a Redis, and store.limits is memory"))
 		}
 	case !strings.Contains(s.Limits, "://"):
-		return fmt.Errorf("store.limits: expected %s or a URL like redis://10.0.0.5:6379/0", StoreMemory)
+		return keyed("store.limits", fmt.Errorf("store.limits: expected %s or a URL like redis://10.0.0.5:6379/0", StoreMemory))
 	default:
-		if err := checkStoreURL(s.Limits, "limits_key_env", "redis", "rediss"); err != nil {
-			return fmt.Errorf("store.limits: %w", err)
+		if err := checkStoreURL(s.Limits, "limits_key_env", storeurl.Redis); err != nil {
+			return keyed("store.limits", fmt.Errorf("store.limits: %w", err))
 		}
 	}
 	if err := s.checkWhenDown(); err != nil {
 		return err
 	}
-	return s.checkUsage()
+	return keyed("store.usage", s.checkUsage())
 }
 
 func (s Store) checkWhenDown() error {
 	memory := s.Limits == "" || s.Limits == StoreMemory
 	switch {
 	case s.WhenDown != "" && s.WhenDown != WhenDownRefuse && s.WhenDown != WhenDownLocal:
-		return fmt.Errorf("store.when_down: expected %s or %s, got %q", WhenDownRefuse, WhenDownLocal, s.WhenDown)
+		return keyed("store.when_down", fmt.Errorf("store.when_down: expected %s or %s, got %q", WhenDownRefuse, WhenDownLocal, s.WhenDown))
 	case memory && s.WhenDown != "":
-		return errors.New("store.when_down says what happens without a Redis, and store.limits is memory")
+		return keyed("store.when_down", errors.New("store.when_down says what happens without a Redis, and store.limits is memory"))
 	case memory && s.Timeout != 0:
-		return errors.New("store.timeout is how long to wait for a Redis, and store.limits is memory")
+		return keyed("store.timeout", errors.New("store.timeout is how long to wait for a Redis, and store.limits is memory"))
 	}
 	return nil
 }
@@ -67,7 +68,7 @@ func (s Store) checkUsage() error {
 	case !strings.Contains(s.Usage, "://"):
 		return fmt.Errorf("store.usage: expected %sFILE, a URL like postgres://user@10.0.0.5/usage, or %s", SQLitePrefix, StoreNone)
 	}
-	if err := checkStoreURL(s.Usage, "usage_key_env", "postgres", "postgresql"); err != nil {
+	if err := checkStoreURL(s.Usage, "usage_key_env", storeurl.Postgres); err != nil {
 		return fmt.Errorf("store.usage: %w", err)
 	}
 	return nil
@@ -81,16 +82,12 @@ const (
 
 // checkStoreURL refuses a password in a URL: it would be in the file, which people
 // share, and in logs. Errors do not quote the URL.
-func checkStoreURL(s, variable string, schemes ...string) error {
-	u, err := url.Parse(s)
-	if err != nil || !slices.Contains(schemes, u.Scheme) || u.Hostname() == "" {
-		return fmt.Errorf("expected a URL like %s://HOST:PORT/NAME", schemes[0])
+func checkStoreURL(s, variable string, read func(string) (*url.URL, error)) error {
+	u, err := read(s)
+	if err != nil {
+		return err
 	}
-	_, secret := u.User.Password()
-	for name := range u.Query() {
-		secret = secret || strings.Contains(strings.ToLower(name), "password")
-	}
-	if secret {
+	if storeurl.HasPassword(u) {
 		return fmt.Errorf("a password in a URL ends up in logs, use %s", variable)
 	}
 	return nil

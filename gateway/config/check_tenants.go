@@ -9,9 +9,9 @@ import (
 
 func (c *Config) checkTenants(all *collection) error {
 	owners := map[Digest]string{}
-	for _, t := range c.Tenants {
+	for i, t := range c.Tenants {
 		if err := t.check(all, owners); err != nil {
-			return fmt.Errorf("tenant %q: %w", t.Name, err)
+			return at(fmt.Errorf("tenant %q: %w", t.Name, err), "tenants", i)
 		}
 	}
 	return nil
@@ -26,10 +26,10 @@ func (t *Tenant) check(all *collection, owners map[Digest]string) error {
 	}
 	if t.Priority != "" {
 		if err := all.classes.check(t.Priority); err != nil {
-			return fmt.Errorf("priority: %w", err)
+			return at(fmt.Errorf("priority: %w", err), "priority")
 		}
 		if t.Classes != nil && !slices.Contains(t.Classes, t.Priority) {
-			return fmt.Errorf("priority %q is none of the tenant's classes", t.Priority)
+			return at(fmt.Errorf("priority %q is none of the tenant's classes", t.Priority), "priority")
 		}
 	}
 	if len(t.Keys) == 0 {
@@ -43,7 +43,7 @@ func (t *Tenant) check(all *collection, owners map[Digest]string) error {
 			err = fmt.Errorf("name %q appears twice", name)
 		}
 		if err != nil {
-			return fmt.Errorf("key %d: %w", i+1, err)
+			return at(fmt.Errorf("key %d: %w", i+1, err), "keys", i)
 		}
 		taken[k.Label(i)] = true
 	}
@@ -61,20 +61,23 @@ func (k *Key) check(t *Tenant, all *collection, owners map[Digest]string) error 
 		return err
 	}
 	if err := within("model", k.Models, t.Models); err != nil {
-		return err
+		return at(err, "models")
 	}
 	if err := within("class", k.Classes, t.Classes); err != nil {
-		return err
+		return at(err, "classes")
 	}
-	if (k.Hash == "") == (k.KeyEnv == "") {
-		return errors.New("expected either hash or key_env")
+	switch {
+	case k.Hash == "" && k.KeyEnv == "":
+		return errors.New("neither hash nor key_env: llmctl gateway key makes a key and its hash")
+	case k.Hash != "" && k.KeyEnv != "":
+		return errors.New("expected either hash or key_env, got both")
 	}
 	if k.Hash == "" {
 		return checkVariable("key_env", k.KeyEnv)
 	}
 	d, err := parseHash(k.Hash)
 	if err != nil {
-		return err
+		return at(err, "hash")
 	}
 	if owner, ok := owners[d]; ok {
 		return fmt.Errorf("the same key belongs to tenant %q already", owner)
@@ -94,15 +97,17 @@ func within(kind string, key, tenant []string) error {
 	return nil
 }
 
+var errHash = errors.New("hash: expected sha256: and 64 hexadecimal digits, as llmctl gateway hash prints them for a key")
+
 // parseHash reads what HashKey wrote. The error does not quote it: it may be a
 // key that was pasted where its hash belongs.
 func parseHash(s string) (Digest, error) {
 	var d Digest
 	if len(s) != len(hashPrefix)+hex.EncodedLen(len(d)) || s[:len(hashPrefix)] != hashPrefix {
-		return d, errors.New("hash: expected sha256: and 64 hexadecimal digits")
+		return d, errHash
 	}
 	if _, err := hex.Decode(d[:], []byte(s[len(hashPrefix):])); err != nil {
-		return d, errors.New("hash: expected sha256: and 64 hexadecimal digits")
+		return d, errHash
 	}
 	return d, nil
 }

@@ -1,18 +1,18 @@
 package config
 
 // Config is the gateway's configuration file. Parse reads it; keys that are not
-// listed here are refused. A tag such as in:"(0,1]" says what a number may be; a
-// number without one is above zero.
+// listed here are refused. Each number has a tag such as in:"(0,1]",
+// which says what it may be.
 type Config struct {
 	Listen       string      `yaml:"listen"`          // host:port of the API
 	TLS          TLS         `yaml:"tls,omitempty"`   // of the API; without a certificate it speaks plain HTTP
 	Admin        Admin       `yaml:"admin,omitempty"` // metrics, health, usage and the page, apart from the API
 	Store        Store       `yaml:"store,omitempty"`
 	Traces       Traces      `yaml:"traces,omitempty"`
-	MaxBody      Size        `yaml:"max_body,omitempty"`      // largest request body; 0 means DefaultMaxBody
-	Origins      []Origin    `yaml:"origins,omitempty"`       // of pages in browsers, beside the gateway's own host, that may use WebSocket
-	SSEKeepAlive Duration    `yaml:"sse_keepalive,omitempty"` // silence after which a stream gets a comment, for proxies; never when absent
-	CacheSize    Size        `yaml:"cache_size,omitempty"`    // memory of all answers that are kept; 0 means DefaultCacheSize
+	MaxBody      Size        `yaml:"max_body,omitempty" in:"[1KB,1GiB]"`    // largest request body; 0 means DefaultMaxBody
+	Origins      []Origin    `yaml:"origins,omitempty"`                     // of pages in browsers, beside the gateway's own host, that may use WebSocket
+	SSEKeepAlive Duration    `yaml:"sse_keepalive,omitempty" in:"[1ms,1h]"` // silence after which a stream gets a comment, for proxies; never when absent
+	CacheSize    Size        `yaml:"cache_size,omitempty" in:"[1KB,1TiB]"`  // memory of all answers that are kept; 0 means DefaultCacheSize
 	Idempotency  Idempotency `yaml:"idempotency,omitempty"`
 	Classes      []Class     `yaml:"classes,omitempty"` // absent: interactive before batch
 	Flags        []Flag      `yaml:"flags,omitempty"`
@@ -57,14 +57,14 @@ type Store struct {
 	// reached: "refuse", also when empty, or "local", which lets each gateway
 	// count for itself.
 	WhenDown string   `yaml:"when_down,omitempty"`
-	Timeout  Duration `yaml:"timeout,omitempty"` // longest that a request waits for that place; DefaultStoreTimeout when absent
+	Timeout  Duration `yaml:"timeout,omitempty" in:"[1ms,1m]"` // longest that a request waits for that place; DefaultStoreTimeout when absent
 	// Usage is where metering is kept: sqlite:FILE, a postgres:// URL, or "none".
 	// Empty means sqlite in the user's state folder.
 	Usage       string `yaml:"usage,omitempty"`
 	UsageKeyEnv string `yaml:"usage_key_env,omitempty"`
 	// UsageKeep is how long single requests are kept; usage.DefaultKeep when
 	// absent. Sums of them by the hour are kept for good.
-	UsageKeep Duration `yaml:"usage_keep,omitempty"`
+	UsageKeep Duration `yaml:"usage_keep,omitempty" in:"[1h,87600h]"`
 }
 
 // Traces says where OpenTelemetry spans go. OTEL_* variables fill what is absent.
@@ -75,17 +75,17 @@ type Traces struct {
 
 // Idempotency keeps answers of requests with an Idempotency-Key.
 type Idempotency struct {
-	TTL Duration `yaml:"ttl,omitempty"` // DefaultIdempotency when absent
+	TTL Duration `yaml:"ttl,omitempty" in:"[1ms,720h]"` // DefaultIdempotency when absent
 }
 
 // Class is a latency class of requests.
 type Class struct {
 	Name     string `yaml:"name"`
-	Priority int    `yaml:"priority" in:"[-1000000,1000000]"` // smaller goes first, always
+	Priority int    `yaml:"priority" in:"[-1M,1M]"` // smaller goes first, always
 	// MaxQueue and QueueTimeout bound the class's part of each provider's queue,
 	// beside the provider's own bounds.
-	MaxQueue     Count    `yaml:"max_queue,omitempty"`
-	QueueTimeout Duration `yaml:"queue_timeout,omitempty"`
+	MaxQueue     Count    `yaml:"max_queue,omitempty" in:"[1,1M]"`
+	QueueTimeout Duration `yaml:"queue_timeout,omitempty" in:"[1ms,24h]"`
 }
 
 // Flag is a feature flag: on for the tenants it lists, and for a percentage of
@@ -111,10 +111,10 @@ type Tenant struct {
 	Name     string   `yaml:"name"`
 	Keys     []Key    `yaml:"keys"`
 	Limits   Limits   `yaml:"limits,omitempty"`
-	Models   []string `yaml:"models,omitempty"`                  // aliases; absent means all, and an empty list is refused
-	Classes  []string `yaml:"classes,omitempty"`                 // classes that its requests may ask for; absent means all
-	Priority string   `yaml:"priority,omitempty"`                // class of requests that ask for none; absent: the first one it may use
-	Weight   int      `yaml:"weight,omitempty" in:"[1,1000000]"` // share among tenants that wait; 1 when absent
+	Models   []string `yaml:"models,omitempty"`             // aliases; absent means all, and an empty list is refused
+	Classes  []string `yaml:"classes,omitempty"`            // classes that its requests may ask for; absent means all
+	Priority string   `yaml:"priority,omitempty"`           // class of requests that ask for none; absent: the first one it may use
+	Weight   int      `yaml:"weight,omitempty" in:"[1,1M]"` // share among tenants that wait; 1 when absent
 }
 
 // Key is one bearer key, as a hash or as the name of an environment variable
@@ -131,12 +131,12 @@ type Key struct {
 
 // Limits bound a tenant or a key; an absent one does not.
 type Limits struct {
-	RPM         Count `yaml:"rpm,omitempty"`        // requests per minute
-	InputTPM    Count `yaml:"input_tpm,omitempty"`  // input tokens per minute
-	OutputTPM   Count `yaml:"output_tpm,omitempty"` // output tokens per minute
-	Concurrent  Count `yaml:"concurrent,omitempty"` // requests at once
-	USDPerDay   USD   `yaml:"usd_per_day,omitempty"`
-	USDPerMonth USD   `yaml:"usd_per_month,omitempty"` // both by UTC's calendar
+	RPM         Count `yaml:"rpm,omitempty" in:"[1,1G]"`           // requests per minute
+	InputTPM    Count `yaml:"input_tpm,omitempty" in:"[1,1000G]"`  // input tokens per minute
+	OutputTPM   Count `yaml:"output_tpm,omitempty" in:"[1,1000G]"` // output tokens per minute
+	Concurrent  Count `yaml:"concurrent,omitempty" in:"[1,1M]"`    // requests at once
+	USDPerDay   USD   `yaml:"usd_per_day,omitempty" in:"(0,1000000000]"`
+	USDPerMonth USD   `yaml:"usd_per_month,omitempty" in:"(0,1000000000]"` // both by UTC's calendar
 }
 
 // Provider is a set of servers that speak the same protocol and serve the same
@@ -162,12 +162,12 @@ type Provider struct {
 	// Metrics says whose metrics the endpoints have: vllm, sglang, trtllm, llmctl
 	// or auto; none, also when empty, reads none.
 	Metrics      string   `yaml:"metrics,omitempty"`
-	MetricsEvery Duration `yaml:"metrics_every,omitempty"` // DefaultMetricsEvery when absent
+	MetricsEvery Duration `yaml:"metrics_every,omitempty" in:"[10ms,1h]"` // DefaultMetricsEvery when absent
 
 	Router       Router   `yaml:"router,omitempty"`
-	InFlight     Count    `yaml:"in_flight,omitempty"`     // requests at an endpoint at once; absent: no bound
-	MaxQueue     Count    `yaml:"max_queue,omitempty"`     // requests that wait here for one; absent: DefaultMaxQueue
-	QueueTimeout Duration `yaml:"queue_timeout,omitempty"` // DefaultQueueTimeout when absent
+	InFlight     Count    `yaml:"in_flight,omitempty" in:"[1,1M]"`        // requests at an endpoint at once; absent: no bound
+	MaxQueue     Count    `yaml:"max_queue,omitempty" in:"[1,1M]"`        // requests that wait here for one; absent: DefaultMaxQueue
+	QueueTimeout Duration `yaml:"queue_timeout,omitempty" in:"[1ms,24h]"` // DefaultQueueTimeout when absent
 	Shed         Shed     `yaml:"shed,omitempty"`
 	Breaker      Breaker  `yaml:"breaker,omitempty"`
 }
@@ -182,17 +182,17 @@ type Router struct {
 // endpoint takes any, requests wait in the queue, spill to a fallback, or are
 // refused.
 type Shed struct {
-	Queue   Count   `yaml:"queue,omitempty"`               // requests that wait in the engine
+	Queue   Count   `yaml:"queue,omitempty" in:"[1,1M]"`   // requests that wait in the engine
 	KVUsage float64 `yaml:"kv_usage,omitempty" in:"(0,1]"` // share of its KV cache in use, 0..1
 }
 
 // Breaker says when an endpoint is left alone; see health.Rules. Absent values
 // are those of health.Unreliable.
 type Breaker struct {
-	Window      Duration `yaml:"window,omitempty"`
-	MinRequests Count    `yaml:"min_requests,omitempty"`
+	Window      Duration `yaml:"window,omitempty" in:"[1ms,24h]"`
+	MinRequests Count    `yaml:"min_requests,omitempty" in:"[1,1M]"`
 	FailureRate float64  `yaml:"failure_rate,omitempty" in:"(0,1]"` // 0..1
-	Open        Duration `yaml:"open,omitempty"`
+	Open        Duration `yaml:"open,omitempty" in:"[1ms,24h]"`
 	Probes      Count    `yaml:"probes,omitempty" in:"[1,1000]"`
 }
 
@@ -216,23 +216,23 @@ type Model struct {
 
 // MaxTokens bounds the output of one request.
 type MaxTokens struct {
-	Default Count `yaml:"default,omitempty"` // for requests that name none; absent means Cap
-	Cap     Count `yaml:"cap,omitempty"`     // larger requests are lowered to it
+	Default Count `yaml:"default,omitempty" in:"[1,1G]"` // for requests that name none; absent means Cap
+	Cap     Count `yaml:"cap,omitempty" in:"[1,1G]"`     // larger requests are lowered to it
 }
 
 // Target is one deployment: a model of a provider, what it can do, and its share
 // of the traffic.
 type Target struct {
 	Provider string `yaml:"provider"`
-	Model    string `yaml:"model"`                             // the name that the provider knows
-	Weight   *int   `yaml:"weight,omitempty" in:"[0,1000000]"` // 1 when absent; 0 switches the target off. Fallbacks have none
-	Canary   bool   `yaml:"canary,omitempty"`                  // its metrics carry arm="canary"
+	Model    string `yaml:"model"`                        // the name that the provider knows
+	Weight   *int   `yaml:"weight,omitempty" in:"[0,1M]"` // 1 when absent; 0 switches the target off. Fallbacks have none
+	Canary   bool   `yaml:"canary,omitempty"`             // its metrics carry arm="canary"
 	// Capabilities are what the deployment can do, of: tools, vision, json_schema,
 	// embeddings, responses, and any other word that requests ask for by header.
 	// Absent means that nothing is known against it, an empty list that it can do
 	// none of them.
 	Capabilities Words `yaml:"capabilities,omitempty"`
-	Context      Count `yaml:"context,omitempty"` // tokens of prompt and answer that fit
+	Context      Count `yaml:"context,omitempty" in:"[1,1G]"` // tokens of prompt and answer that fit
 	// TokensFactor is how many tokens of this model one token of the gateway's
 	// estimate is: tokenizers differ. 1 when absent.
 	TokensFactor float64  `yaml:"tokens_factor,omitempty" in:"[0.1,10]"`
@@ -246,35 +246,35 @@ type Target struct {
 
 // Price is $ per million tokens. An absent price is unknown, and costs nothing.
 type Price struct {
-	Input       *float64 `yaml:"input,omitempty" in:"[0,1000000]"`
-	CachedInput *float64 `yaml:"cached_input,omitempty" in:"[0,1000000]"` // Input when absent
-	Output      *float64 `yaml:"output,omitempty" in:"[0,1000000]"`       // reasoning is output
+	Input       *float64 `yaml:"input,omitempty" in:"[0,1M]"`
+	CachedInput *float64 `yaml:"cached_input,omitempty" in:"[0,1M]"` // Input when absent
+	Output      *float64 `yaml:"output,omitempty" in:"[0,1M]"`       // reasoning is output
 }
 
 // CostCeiling keeps dear deployments for requests that need them.
 type CostCeiling struct {
-	USDPerRequest    USD     `yaml:"usd_per_request"`              // by estimated input and the most output that the request may have
+	USDPerRequest    USD     `yaml:"usd_per_request" in:"(0,1M]"`  // by estimated input and the most output that the request may have
 	UnlessComplexity float64 `yaml:"unless_complexity" in:"(0,1]"` // score from which on the ceiling does not hold, 0..1
 }
 
 // Timeouts bound one request. Absent ones have the defaults below.
 type Timeouts struct {
-	FirstToken Duration `yaml:"first_token,omitempty"` // streams: until the first event with output
-	Idle       Duration `yaml:"idle,omitempty"`        // streams: between events afterwards
-	Total      Duration `yaml:"total,omitempty"`       // the whole request
+	FirstToken Duration `yaml:"first_token,omitempty" in:"[1ms,24h]"` // streams: until the first event with output
+	Idle       Duration `yaml:"idle,omitempty" in:"[1ms,24h]"`        // streams: between events afterwards
+	Total      Duration `yaml:"total,omitempty" in:"[1ms,24h]"`       // the whole request
 }
 
 // Retry says what follows a try that failed before its first visible token.
 type Retry struct {
 	Attempts Count    `yaml:"attempts,omitempty" in:"[1,100]"` // tries in all; DefaultAttempts when absent
-	Backoff  Duration `yaml:"backoff,omitempty"`               // before the second; see health.Backoff
+	Backoff  Duration `yaml:"backoff,omitempty" in:"[1ms,1m]"` // before the second; see health.Backoff
 	Budget   *float64 `yaml:"budget,omitempty" in:"[0,1]"`     // retries per request over ten seconds; see health.Budget
 }
 
 // Cache says which answers may be given again.
 type Cache struct {
-	Exact    bool      `yaml:"exact,omitempty"` // equal requests at temperature 0
-	TTL      Duration  `yaml:"ttl,omitempty"`   // DefaultCacheTTL when absent
+	Exact    bool      `yaml:"exact,omitempty"`               // equal requests at temperature 0
+	TTL      Duration  `yaml:"ttl,omitempty" in:"[1ms,720h]"` // DefaultCacheTTL when absent
 	Semantic *Semantic `yaml:"semantic,omitempty"`
 	Charge   *float64  `yaml:"charge,omitempty" in:"[0,1]"` // share of the price that an answer from a cache costs; free when absent
 }
@@ -287,5 +287,5 @@ type Semantic struct {
 	Threshold float64 `yaml:"threshold,omitempty" in:"(0,1]"` // least cosine similarity, 0..1; DefaultSimilarity when absent
 	// Timeout bounds the wait for an embedding, after which the model is asked.
 	// DefaultEmbedding when absent.
-	Timeout Duration `yaml:"timeout,omitempty"`
+	Timeout Duration `yaml:"timeout,omitempty" in:"[1ms,1m]"`
 }

@@ -136,7 +136,7 @@ func TestJSONIsAConfigurationToo(t *testing.T) {
 		t.Error("half a character was accepted")
 	}
 	_, err = Parse([]byte(strings.Replace(asJSON, `"alias"`, `"alas"`, 1)))
-	if err == nil || err.Error() != `line 7: unknown key "alas", did you mean "alias"?` {
+	if err == nil || err.Error() != `line 7: unknown key "alas" in models[0], did you mean "alias"?` {
 		t.Errorf("a mistake in JSON: %v", err)
 	}
 }

@@ -24,13 +24,13 @@ func namesOf[T any](kind, list, key string, entries []T, name func(T) string) (n
 	for i, e := range entries {
 		text := name(e)
 		if text == "" {
-			return n, fmt.Errorf("%s entry %d has no %s", list, i+1, key)
+			return n, at(fmt.Errorf("%s entry %d has no %s", list, i+1, key), list, i)
 		}
 		if err := checkName(text); err != nil {
-			return n, fmt.Errorf("%s entry %d: %s %w", list, i+1, key, err)
+			return n, at(fmt.Errorf("%s entry %d: %s %w", list, i+1, key, err), list, i, key)
 		}
 		if n.has[text] {
-			return n, fmt.Errorf("%s: %s %q appears twice", list, key, text)
+			return n, at(fmt.Errorf("%s: %s %q appears twice", list, key, text), list, i, key)
 		}
 		n.has[text] = true
 		n.list = append(n.list, text)
@@ -63,15 +63,15 @@ func (n names) check(name string) error {
 // something twice. Absent ones mean all, so empty ones would look like none.
 func (n names) checkList(key string, list []string) error {
 	if list != nil && len(list) == 0 {
-		return fmt.Errorf("%s is empty: list some, or leave it out to allow all", key)
+		return at(fmt.Errorf("%s is empty: list some, or leave it out to allow all", key), key)
 	}
 	seen := map[string]bool{}
-	for _, name := range list {
+	for i, name := range list {
 		if err := n.check(name); err != nil {
-			return err
+			return at(err, key, i)
 		}
 		if seen[name] {
-			return fmt.Errorf("%s: %q appears twice", key, name)
+			return at(fmt.Errorf("%s: %q appears twice", key, name), key, i)
 		}
 		seen[name] = true
 	}
@@ -88,7 +88,7 @@ func choice(key, value string, known ...string) error {
 			return nil
 		}
 	}
-	return unknown(key, value, known)
+	return keyed(key, unknown(key, value, known))
 }
 
 func unknown(kind, name string, known []string) error {
@@ -105,11 +105,19 @@ func unknown(kind, name string, known []string) error {
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// checkVariable refuses what cannot be the name of an environment variable,
-// without quoting it: people put the key itself there.
+// checkVariable refuses what cannot be the name of an environment variable, or
+// looks like a key, without quoting it: people put the key itself there. The key
+// path is written with dots.
 func checkVariable(key, name string) error {
-	if name != "" && !variableName.MatchString(name) {
-		return fmt.Errorf("%s: expected the name of an environment variable", key)
+	if name == "" || variableName.MatchString(name) && !likeSecret(name) {
+		return nil
 	}
-	return nil
+	return keyed(key, fmt.Errorf("%s: expected the name of an environment variable, bare like VENDOR_KEY, and not the key itself", key))
+}
+
+// likeSecret tells keys that could be names, such as gsk_… and hf_…, from names:
+// they are long and have digits and small letters, or are longer than any name.
+func likeSecret(name string) bool {
+	mixed := strings.ContainsAny(name, "0123456789") && strings.ToUpper(name) != name
+	return len(name) >= 20 && mixed || len(name) > 128
 }

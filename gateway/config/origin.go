@@ -12,10 +12,12 @@ import (
 // stands for any characters but a slash, and * alone is every origin.
 type Origin string
 
+const expectedOrigin = `expected an origin like https://app.example.com, or "*"`
+
 // UnmarshalYAML implements yaml.Unmarshaler.
 func (o *Origin) UnmarshalYAML(node *yaml.Node) error {
 	if !validOrigin(node.Value) {
-		return fmt.Errorf("line %d: expected an origin like https://app.example.com, or \"*\", got %q", node.Line, node.Value)
+		return fmt.Errorf("line %d: %s, got %q", node.Line, expectedOrigin, shortened(node.Value))
 	}
 	*o = Origin(node.Value)
 	return nil

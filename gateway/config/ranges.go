@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/llmctl/llmctl/internal/units"
 )
 
 // span is what a number may be: from least to most, with open whether least
@@ -14,27 +16,43 @@ import (
 type span struct {
 	least, most float64
 	open        bool
+	from, to    string // as the tag writes them
 }
 
-// anything is the range of a field that has none: finite, and above zero.
-var anything = span{least: 0, most: 1e15, open: true}
-
 // spanOf reads a field's tag, written as in mathematics: in:"(0,1]" is above 0 and
-// at most 1.
+// at most 1, in:"[1ms,24h]" a duration from 1ms to 24h. Fields that hold no number
+// have none.
 func spanOf(f reflect.StructField) (s span, ok bool) {
 	text, ok := f.Tag.Lookup("in")
 	if !ok {
-		return anything, false
+		return span{}, false
 	}
-	least, most, cut := strings.Cut(strings.Trim(text, "([]"), ",")
+	from, to, cut := strings.Cut(strings.Trim(text, "([]"), ",")
+	s = span{open: text[0] == '(', from: from, to: to}
 	var bad1, bad2 error
-	s.least, bad1 = strconv.ParseFloat(least, 64)
-	s.most, bad2 = strconv.ParseFloat(most, 64)
+	s.least, bad1 = bound(elem(f.Type), from)
+	s.most, bad2 = bound(elem(f.Type), to)
 	if !cut || bad1 != nil || bad2 != nil {
 		panic(fmt.Sprintf("config: the field %s has the malformed range %q", f.Name, text))
 	}
-	s.open = text[0] == '('
 	return s, true
+}
+
+func bound(t reflect.Type, text string) (float64, error) {
+	if q, ok := quantities[t]; ok && t != reflect.TypeFor[USD]() {
+		return q.read(text)
+	}
+	if v, err := strconv.ParseFloat(text, 64); err == nil {
+		return v, nil
+	}
+	return units.ParseCount(text)
+}
+
+func elem(t reflect.Type) reflect.Type {
+	if t.Kind() == reflect.Pointer {
+		return t.Elem()
+	}
+	return t
 }
 
 // holds is false for what is no number, too.
@@ -42,48 +60,68 @@ func (s span) holds(v float64) bool {
 	return v >= s.least && v <= s.most && (!s.open || v != s.least)
 }
 
-func (s span) expected(kind reflect.Kind) string {
-	what, from := "a number", "from"
-	if kind == reflect.Int || kind == reflect.Int64 {
-		what = "a whole number"
-	}
+// String is the range in words: 1ms to 24h, above 0 to 1.
+func (s span) String() string {
 	if s.open {
-		from = "above"
+		return fmt.Sprintf("above %s to %s", s.from, s.to)
 	}
-	digits := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
-	return fmt.Sprintf("expected %s %s %s to %s", what, from, digits(s.least), digits(s.most))
+	return fmt.Sprintf("%s to %s", s.from, s.to)
 }
 
-var reads = reflect.TypeFor[yaml.Unmarshaler]()
+func (s span) expected(t reflect.Type) string {
+	q, written := quantities[t]
+	switch {
+	case t.Kind() == reflect.Int:
+		q.what = "a whole number"
+	case !written:
+		q.what = "a number"
+	}
+	text := fmt.Sprintf("expected %s from %s", q.what, s)
+	if s.open {
+		text = fmt.Sprintf("expected %s %s", q.what, s)
+	}
+	for _, example := range q.examples {
+		if v, err := q.read(example); err == nil && s.holds(v) {
+			return text + ", like " + example
+		}
+	}
+	return text
+}
 
 // checkScalar checks what the YAML library would read in silence, such as 1.5 as
-// the whole number 1, and words its errors. Types that read themselves do so.
-func checkScalar(key string, node *yaml.Node, f reflect.StructField) error {
-	t := f.Type
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	if reflect.PointerTo(t).Implements(reads) {
+// the whole number 1, and words its errors.
+func checkScalar(path string, node *yaml.Node, f reflect.StructField) error {
+	t := elem(f.Type)
+	if t.Kind() == reflect.Bool {
+		if node.Decode(new(bool)) != nil {
+			return wrong(path, node, "expected true or false, got %q", shortened(node.Value))
+		}
 		return nil
 	}
-	expected := ""
-	switch t.Kind() {
-	case reflect.Bool:
-		var b bool
-		if node.Decode(&b) != nil {
-			expected = "expected true or false"
-		}
-	case reflect.Int, reflect.Float64:
-		var v float64
-		s, _ := spanOf(f)
-		if err := node.Decode(&v); err != nil || !s.holds(v) || t.Kind() == reflect.Int && v != float64(int64(v)) {
-			expected = s.expected(t.Kind())
-		}
+	s, ok := spanOf(f)
+	if !ok {
+		return nil
 	}
-	if expected != "" {
-		return fmt.Errorf("line %d: %s: %s, got %q", node.Line, key, expected, shortened(node.Value))
+	var v float64
+	var err error
+	if q, ok := quantities[t]; ok {
+		v, err = q.read(node.Value)
+	} else {
+		err = node.Decode(&v)
+	}
+	if err != nil || !s.holds(v) || t.Kind() == reflect.Int && v != float64(int64(v)) {
+		return wrong(path, node, "%s, got %q%s", s.expected(t), shortened(node.Value), unitless(t, node.Value))
 	}
 	return nil
+}
+
+// unitless guesses the unit of a duration that has none: other gateways count
+// seconds.
+func unitless(t reflect.Type, text string) string {
+	if _, err := strconv.ParseFloat(text, 64); t != reflect.TypeFor[Duration]() || err != nil || len(text) > 9 {
+		return ""
+	}
+	return fmt.Sprintf(", did you mean %ss?", text)
 }
 
 // shortened is the beginning of a value, enough to find it by.
@@ -127,28 +165,23 @@ func checkRanges(path string, v reflect.Value) error {
 }
 
 func checkField(path string, v reflect.Value, f reflect.StructField) error {
-	if v.Kind() == reflect.Pointer && !v.IsNil() {
-		v = v.Elem()
-	}
-	if v.IsZero() && f.Type.Kind() != reflect.Pointer {
+	s, ok := spanOf(f)
+	if v.Kind() == reflect.Pointer {
+		v = v.Elem() // invalid when there is none
+	} else if v.IsZero() {
 		return nil
 	}
-	s, ok := spanOf(f)
-	var number float64
-	switch {
-	case v.CanInt():
-		number = float64(v.Int())
-		if !ok && number < 0 {
-			return fmt.Errorf("%s: expected a value above 0, got %v", path, number)
-		}
-	case v.CanFloat():
-		number = v.Float()
-		if !ok && !(number > 0) {
-			return fmt.Errorf("%s: expected a value above 0, got %v", path, number)
-		}
+	if !ok || !v.IsValid() {
+		return nil
 	}
-	if ok && v.Kind() != reflect.Pointer && !s.holds(number) {
-		return fmt.Errorf("%s: %s, got %v", path, s.expected(v.Kind()), number)
+	number := 0.0
+	if v.CanInt() {
+		number = float64(v.Int())
+	} else {
+		number = v.Float()
+	}
+	if !s.holds(number) {
+		return fmt.Errorf("%s: %s, got %v", path, s.expected(elem(f.Type)), v.Interface())
 	}
 	return nil
 }

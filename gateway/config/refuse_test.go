@@ -30,21 +30,21 @@ func (r refusal) check(t *testing.T, right string) {
 func TestConfigurationsThatAreRefused(t *testing.T) {
 	tests := []refusal{
 		{"unknown key with a near one", "listen:", "lisen:", `line 1: unknown key "lisen", did you mean "listen"?`},
-		{"unknown key deep down", "{provider: cluster,", "{providr: cluster,", `line 12: unknown key "providr", did you mean "provider"?`},
+		{"unknown key deep down", "{provider: cluster,", "{providr: cluster,", `line 12: unknown key "providr" in models[0].targets[0], did you mean "provider"?`},
 		{"a key twice", "listen: 127.0.0.1:8080", "listen: 127.0.0.1:8080\nlisten: 127.0.0.1:8081", `line 2: key "listen" appears twice`},
 		{"no address", "listen: 127.0.0.1:8080", "listen:", "line 1: listen has no value"},
 		{"address without port", "127.0.0.1:8080", "localhost", `expected an address like 127.0.0.1:8080, got "localhost"`},
-		{"zero refill", "    keys:", "    limits: {rpm: 0}\n    keys:", `line 4: expected a whole number from 1, like 600 or 200k, got "0"`},
+		{"zero refill", "    keys:", "    limits: {rpm: 0}\n    keys:", `line 4: tenants[0].limits.rpm: expected a whole number from 1 to 1G, like 600, got "0"`},
 		{"negative limit", "    keys:", "    limits: {output_tpm: -5}\n    keys:", `got "-5"`},
 		{"half a token", "    keys:", "    limits: {output_tpm: 0.5}\n    keys:", `got "0.5"`},
-		{"a duration without unit", "    targets:", "    timeouts: {idle: 30}\n    targets:", `line 12: expected a duration above zero, like 500ms or 10m, got "30"`},
-		{"a list for a value", "127.0.0.1:8080", "[a]", "line 1: expected a single value"},
-		{"a value for a list", "    endpoints: [http://127.0.0.1:8000]", "    endpoints: x", "line 9: expected a list"},
-		{"a value for keys", "      - hash: sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "      - sk-secret", "line 5: expected keys (classes, hash, key_env, limits, models, name)"},
+		{"a duration without unit", "    targets:", "    timeouts: {idle: 30}\n    targets:", `line 12: models[0].timeouts.idle: expected a duration with its unit from 1ms to 24h, like 10m, got "30", did you mean 30s?`},
+		{"a list for a value", "127.0.0.1:8080", "[a]", "line 1: listen: expected a single value, got a list"},
+		{"a value for a list", "    endpoints: [http://127.0.0.1:8000]", "    endpoints: x", "line 9: providers[0].endpoints: expected a list, written as […], got a single value"},
+		{"a value for keys", "      - hash: sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "      - sk-secret", "line 5: tenants[0].keys[0]: expected {hash: sha256:…} or {key_env: NAME}, for keys are never in the file itself, got a single value"},
 		{"a key in place of its hash", "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "sk-secret", "hash: expected sha256: and 64 hexadecimal digits"},
 		{"a key in place of its variable", "hash: sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "key_env: sk-secret", "expected the name of an environment variable"},
 		{"hash and key_env", "      - hash:", "      - key_env: A\n        hash:", "expected either hash or key_env"},
-		{"no models", "    keys:", "    models: []\n    keys:", "line 4: models is an empty list: list some, or leave it out"},
+		{"no models", "    keys:", "    models: []\n    keys:", "line 4: tenants[0].models is an empty list: list some, or leave it out"},
 		{"no keys", "    keys:\n      - hash: sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\n", "", `tenant "search": no keys, expected at least one`},
 		{"a tenant twice", "providers:", "  - {name: search, keys: [{key_env: A}]}\nproviders:", `tenants: name "search" appears twice`},
 		{"a key of two tenants", "providers:", "  - {name: b, keys: [{hash: 'sha256:E3B0C44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'}]}\nproviders:", `tenant "b": key 1: the same key belongs to tenant "search" already`},
@@ -58,19 +58,19 @@ func TestConfigurationsThatAreRefused(t *testing.T) {
 		{"an endpoint twice", "[http://127.0.0.1:8000]", "[http://h:1, http://h:1/v1/]", "endpoint 2: appears twice"},
 		{"a default above the cap", "    targets:", "    max_tokens: {default: 5, cap: 4}\n    targets:", "max_tokens.default 5 is above cap 4"},
 		{"all targets off", "model: tiny", "model: tiny, weight: 0", "no target with a weight above zero"},
-		{"negative weight", "model: tiny", "model: tiny, weight: -1", `line 12: weight: expected a whole number from 0 to 1000000, got "-1"`},
-		{"a weight that is no number", "model: tiny", "model: tiny, weight: x", `line 12: weight: expected a whole number from 0 to 1000000, got "x"`},
+		{"negative weight", "model: tiny", "model: tiny, weight: -1", `line 12: models[0].targets[0].weight: expected a whole number from 0 to 1M, got "-1"`},
+		{"a weight that is no number", "model: tiny", "model: tiny, weight: x", `line 12: models[0].targets[0].weight: expected a whole number from 0 to 1M, got "x"`},
 		{"a name for the eye only", "name: search", `name: "a\u202e b"`, "printable"},
 		{"an alias of YAML", "listen: 127.0.0.1:8080", "listen: &a 127.0.0.1:8080", "anchors and aliases are not supported"},
 		{"a token nobody asks for", "tenants:", "admin: {token_env: A}\ntenants:", "guards nothing"},
-		{"two documents", "listen:", "a: b\n---\nlisten:", "more than one YAML document"},
-		{"not YAML", "listen:", "\tlisten:", "cannot start any token"},
+		{"two documents", "listen:", "a: b\n---\nlisten:", "line 2: a second YAML document begins, expected one: remove the --- between them"},
+		{"not YAML", "listen:", "\tlisten:", "line 1: indented with a tab, and YAML takes only spaces there"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) { test.check(t, minimal) })
 	}
 	for _, empty := range []string{"", "\n", "---\n", "null\n", "# nothing\n"} {
-		if _, err := Parse([]byte(empty)); err == nil || err.Error() != "configuration is empty" {
+		if _, err := Parse([]byte(empty)); err == nil || !strings.HasPrefix(err.Error(), "configuration is empty, expected at least listen, tenants") {
 			t.Errorf("of %q: %v", empty, err)
 		}
 	}
@@ -109,18 +109,18 @@ func TestSettingsThatMakeNoSenseAreRefused(t *testing.T) {
 		// Traces, sizes.
 		{"no collector", `"http://127.0.0.1:4318"`, "127.0.0.1:4317", "traces.endpoint: expected the URL of an OTLP collector"},
 		{"a password of the collector", `"http://127.0.0.1:4318"`, "http://u:secret@h", "use OTEL_EXPORTER_OTLP_HEADERS"},
-		{"more than all traces", "sample: 0.1", "sample: 1.5", `line 5: sample: expected a number from 0 to 1, got "1.5"`},
+		{"more than all traces", "sample: 0.1", "sample: 1.5", `line 5: traces.sample: expected a number from 0 to 1, got "1.5"`},
 		{"no number of traces", "sample: 0.1", "sample: .nan", `got ".nan"`},
-		{"no body at all", "8MiB", "0", "expected a size above zero"},
-		{"no time to live", "ttl: 1h", "ttl: 0s", "expected a duration above zero"},
+		{"no body at all", "8MiB", "0", `line 6: max_body: expected a size from 1KB to 1GiB, like 32MiB, got "0"`},
+		{"no time to live", "ttl: 1h", "ttl: 0s", `line 7: idempotency.ttl: expected a duration with its unit from 1ms to 720h, like 10m, got "0s"`},
 
-		{"a long excerpt", "max_body: 8MiB", "segments: {excerpt: 1001}", "segments.excerpt: expected a whole number from 1 to 1000, got 1001"},
+		{"a long excerpt", "max_body: 8MiB", "segments: {excerpt: 1001}", `segments.excerpt: expected a whole number from 1 to 1000, like 600, got "1001"`},
 		{"an excerpt of no report", "max_body: 8MiB", "segments: {enabled: false, excerpt: 10}", "segments.excerpt of a report that is not made"},
 
 		// Classes, flags, filters.
 		{"a class twice", "{name: slow, priority: 5", "{name: fast, priority: 5", `classes: name "fast" appears twice`},
-		{"half a priority", "priority: -1", "priority: 0.5", `line 8: priority: expected a whole number from -1000000 to 1000000, got "0.5"`},
-		{"a flag for more than all", "percent: 12.5", "percent: 101", `line 9: percent: expected a number from 0 to 100, got "101"`},
+		{"half a priority", "priority: -1", "priority: 0.5", `line 8: classes[0].priority: expected a whole number from -1M to 1M, got "0.5"`},
+		{"a flag for more than all", "percent: 12.5", "percent: 101", `line 9: flags[0].percent: expected a number from 0 to 100, got "101"`},
 		{"a flag for an unknown tenant", "tenants: [search]}", "tenants: [serch]}", `flag "new-model": unknown tenant "serch", did you mean "search"?`},
 		{"a flag twice", "flags: [", "flags: [{name: new-model}, ", `flags: name "new-model" appears twice`},
 		{"a filter of an unknown kind", "kind: keyword", "kind: keywords", `filter "words": unknown kind "keywords", did you mean "keyword"?`},
@@ -138,21 +138,21 @@ func TestSettingsThatMakeNoSenseAreRefused(t *testing.T) {
 		{"a message of two lines", "message: no cards", `message: "a\nb"`, "message must be one line"},
 
 		// Tenants.
-		{"no weight", "weight: 2", "weight: 0", `line 18: weight: expected a whole number from 1 to 1000000, got "0"`},
+		{"no weight", "weight: 2", "weight: 0", `line 18: tenants[0].weight: expected a whole number from 1 to 1M, got "0"`},
 		{"an unknown class", "classes: [fast, slow]", "classes: [fst, slow]", `tenant "search": unknown class "fst", did you mean "fast"?`},
 		{"a class twice of a tenant", "classes: [fast, slow]", "classes: [slow, slow]", `classes: "slow" appears twice`},
 		{"an unknown priority", "priority: slow", "priority: slw", `tenant "search": priority: unknown class "slw", did you mean "slow"?`},
-		{"a priority that is no class of the tenant", "classes: [fast, slow]", "classes: [slow]\n    priority: fast #", `line 18: key "priority" appears twice`},
+		{"a priority that is no class of the tenant", "classes: [fast, slow]", "classes: [slow]\n    priority: fast #", `line 18: key "priority" in tenants[0] appears twice`},
 		{"a priority outside of the tenant's classes", "    classes: [fast, slow]\n    priority: slow", "    classes: [slow]\n    priority: fast", `tenant "search": priority "fast" is none of the tenant's classes`},
 		{"a model twice of a tenant", "models: [big, small]", "models: [big, big]", `models: "big" appears twice`},
-		{"models of which none is left", "models: [big, small]", "models: #", "line 15: models has no value"},
+		{"models of which none is left", "models: [big, small]", "models: #", "line 15: tenants[0].models has no value"},
 		{"a key for an unknown model", "models: [big], classes", "models: [bg], classes", `tenant "search": key 1: unknown model "bg", did you mean "big"?`},
 		{"a key for a model that is not its tenant's", "models: [big, small]", "models: [small]", `key 1: model "big" is none of the tenant's own`},
 		{"a key for a class that is not its tenant's", "    classes: [fast, slow]\n    priority: slow", "    classes: [fast]", `key 1: class "slow" is none of the tenant's own`},
 		{"two keys with one name", "{name: ci,", "{name: key-2,", `key 2: name "key-2" appears twice`},
-		{"an amount below zero", "usd_per_day: 40", "usd_per_day: -1", "expected an amount of $ above zero"},
-		{"an amount without number", "usd_per_day: 40", "usd_per_day: .nan", "expected an amount of $ above zero"},
-		{"an amount without end", "usd_per_day: 40", "usd_per_day: .inf", "expected an amount of $ above zero"},
+		{"an amount below zero", "usd_per_day: 40", "usd_per_day: -1", "usd_per_day: expected an amount of $ above 0 to 1000000000, like 40, got"},
+		{"an amount without number", "usd_per_day: 40", "usd_per_day: .nan", "usd_per_day: expected an amount of $ above 0 to 1000000000, like 40, got"},
+		{"an amount without end", "usd_per_day: 40", "usd_per_day: .inf", "usd_per_day: expected an amount of $ above 0 to 1000000000, like 40, got"},
 
 		// Providers.
 		{"two kinds of endpoints", "    metrics: vllm", "    base_url: http://h\n    metrics: vllm", "expected either endpoints or base_url"},
@@ -162,7 +162,7 @@ func TestSettingsThatMakeNoSenseAreRefused(t *testing.T) {
 		{"usage for another vendor", "key_env: VENDOR", "stream_usage: false", "stream_usage means nothing to kind anthropic"},
 		{"a priority for another vendor", "key_env: VENDOR", "send_priority: true", "send_priority means nothing to kind anthropic"},
 		{"metrics of another vendor", "key_env: VENDOR", "metrics: auto", "metrics means nothing to kind anthropic"},
-		{"a switch that is neither on nor off", "send_priority: true", "send_priority: 7", `line 30: send_priority: expected true or false, got "7"`},
+		{"a switch that is neither on nor off", "send_priority: true", "send_priority: 7", `line 30: providers[0].send_priority: expected true or false, got "7"`},
 		{"metrics of an unknown engine", "metrics: vllm", "metrics: vlm", `unknown metrics "vlm", did you mean "vllm"?`},
 		{"shedding blindly", "    metrics: vllm\n    metrics_every: 2s\n", "", "shed goes by the endpoints' metrics"},
 		{"reading nothing every two seconds", "metrics: vllm", "metrics: none", "metrics_every without metrics reads nothing"},
@@ -173,12 +173,12 @@ func TestSettingsThatMakeNoSenseAreRefused(t *testing.T) {
 		{"none of a cache", "kv_usage: 0.9", "kv_usage: 0", `kv_usage: expected a number above 0 to 1, got "0"`},
 		{"more than all fail", "failure_rate: 0.4", "failure_rate: 1.01", `failure_rate: expected a number above 0 to 1, got "1.01"`},
 		{"none may fail", "failure_rate: 0.4", "failure_rate: 0", `failure_rate: expected a number above 0 to 1, got "0"`},
-		{"too many probes", "probes: 2", "probes: 2000", "breaker.probes: expected a whole number from 1 to 1000, got 2000"},
+		{"too many probes", "probes: 2", "probes: 2000", `breaker.probes: expected a whole number from 1 to 1000, like 600, got "2000"`},
 
 		// Targets.
 		{"no model", "model: m1, ", "", `model "big": target 1: model is missing`},
 		{"no provider", "{provider: cluster, model: m1", "{model: m1", `model "big": target 1: the provider is missing`},
-		{"half a weight", "weight: 95", "weight: 1.5", `weight: expected a whole number from 0 to 1000000, got "1.5"`},
+		{"half a weight", "weight: 95", "weight: 1.5", `weight: expected a whole number from 0 to 1M, got "1.5"`},
 		{"a target twice", "model: m2", "model: m1", `target 2: provider "cluster" and model "m1" are a target already`},
 		{"nothing but canaries", "{provider: cluster, model: m1, weight: 95", "{provider: cluster, model: m1, canary: true", "every target is a canary"},
 		{"a canary whose counterpart is off", "weight: 95", "weight: 0", "every target is a canary"},
@@ -187,8 +187,8 @@ func TestSettingsThatMakeNoSenseAreRefused(t *testing.T) {
 		{"a class that is none", "classes: [slow], usd", "classes: [interactive], usd", `target 2: unknown class "interactive", known: fast, slow`},
 		{"a capability twice", "[tools, vision]", "[tools, tools]", `capability "tools" appears twice`},
 		{"an empty capability", "[tools, vision]", "[tools, '']", "capability 2 is empty"},
-		{"a price below zero", "input: 0.4", "input: -0.4", `input: expected a number from 0 to 1000000, got "-0.4"`},
-		{"a price that is no number", "output: 0.6", "output: .nan", `output: expected a number from 0 to 1000000, got ".nan"`},
+		{"a price below zero", "input: 0.4", "input: -0.4", `input: expected a number from 0 to 1M, got "-0.4"`},
+		{"a price that is no number", "output: 0.6", "output: .nan", `output: expected a number from 0 to 1M, got ".nan"`},
 		{"a price without end", "output: 0.6", "output: .inf", `got ".inf"`},
 		{"a cached price alone", "{input: 0.4, cached_input: 0.1, output: 0.6}", "{cached_input: 0.1}", "usd_per_1m.cached_input without usd_per_1m.input"},
 		{"tokens that no tokenizer makes", "context: 128k", "tokens_factor: 90", `tokens_factor: expected a number from 0.1 to 10, got "90"`},
@@ -210,14 +210,14 @@ func TestSettingsThatMakeNoSenseAreRefused(t *testing.T) {
 		{"a ceiling that never holds", "unless_complexity: 0.6", "unless_complexity: 0", `unless_complexity: expected a number above 0 to 1, got "0"`},
 		{"a ceiling without prices", ", usd_per_1m: {input: 0, output: 0}", "", "target 2 has no usd_per_1m with input and output"},
 		{"no attempt", "attempts: 4", "attempts: 0", "expected a whole number from 1"},
-		{"too many attempts", "attempts: 4", "attempts: 101", "retry.attempts: expected a whole number from 1 to 100, got 101"},
+		{"too many attempts", "attempts: 4", "attempts: 101", `retry.attempts: expected a whole number from 1 to 100, like 5, got "101"`},
 		{"more retries than requests", "budget: 0}", "budget: 1.2}", `budget: expected a number from 0 to 1, got "1.2"`},
 		{"a time to live of no cache", "exact: true, ttl: 5m, semantic: {enabled: true,", "ttl: 5m, semantic: {enabled: false,", "cache.ttl without a cache"},
 		{"a semantic cache without embeddings", "provider: cluster, model: e,", "provider: cluster,", "cache.semantic needs the provider and the model that make its embeddings"},
 		{"a semantic cache of an unknown provider", "provider: cluster, model: e,", "provider: clustr, model: e,", `cache.semantic: unknown provider "clustr", did you mean "cluster"?`},
 		{"a semantic cache of a vendor without embeddings", "provider: cluster, model: e,", "provider: vendor, model: e,", `cache.semantic: provider "vendor" is of kind anthropic, which has no embeddings`},
 		{"everything is similar", "threshold: 0.9", "threshold: 0", `threshold: expected a number above 0 to 1, got "0"`},
-		{"something in the wrong place", "model: m1,", "model: m1, keys: [sk-secret],", `unknown key "keys", known here:`},
+		{"something in the wrong place", "model: m1,", "model: m1, keys: [sk-secret],", `unknown key "keys" in models[0].targets[0], known here:`},
 	}
 	if _, err := Parse([]byte(rich)); err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"strconv"
 	"time"
 
@@ -11,38 +12,18 @@ import (
 	"github.com/llmctl/llmctl/internal/units"
 )
 
-// maxCount is the largest limit that a configuration may name.
-const maxCount = 1 << 40
-
-// maxUSD is the largest amount that a configuration may name.
-const maxUSD = 1e12
-
 // Count is a positive whole number, written like 600 or 200k. Zero is refused:
 // as a limit it would never refill, and leaving the key out says "no limit".
 type Count int64
 
 // UnmarshalYAML implements yaml.Unmarshaler.
-func (c *Count) UnmarshalYAML(node *yaml.Node) error {
-	v, err := units.ParseCount(node.Value)
-	if err != nil || v != math.Trunc(v) || v < 1 || v > maxCount {
-		return fmt.Errorf("line %d: expected a whole number from 1, like 600 or 200k, got %q", node.Line, shortened(node.Value))
-	}
-	*c = Count(v)
-	return nil
-}
+func (c *Count) UnmarshalYAML(node *yaml.Node) error { return unmarshal(c, node) }
 
 // Duration is a positive duration, written like 500ms or 10m.
 type Duration time.Duration
 
 // UnmarshalYAML implements yaml.Unmarshaler.
-func (d *Duration) UnmarshalYAML(node *yaml.Node) error {
-	v, err := units.ParseDuration(node.Value)
-	if err != nil || v <= 0 {
-		return fmt.Errorf("line %d: expected a duration above zero, like 500ms or 10m, got %q", node.Line, shortened(node.Value))
-	}
-	*d = Duration(v)
-	return nil
-}
+func (d *Duration) UnmarshalYAML(node *yaml.Node) error { return unmarshal(d, node) }
 
 // MarshalYAML implements yaml.Marshaler.
 func (d Duration) MarshalYAML() (any, error) { return time.Duration(d).String(), nil }
@@ -51,25 +32,50 @@ func (d Duration) MarshalYAML() (any, error) { return time.Duration(d).String(),
 type Size int64
 
 // UnmarshalYAML implements yaml.Unmarshaler.
-func (s *Size) UnmarshalYAML(node *yaml.Node) error {
-	v, err := units.ParseBytes(node.Value)
-	if err != nil || v < 1 {
-		return fmt.Errorf("line %d: expected a size above zero, like 32MiB, got %q", node.Line, shortened(node.Value))
-	}
-	*s = Size(v)
-	return nil
-}
+func (s *Size) UnmarshalYAML(node *yaml.Node) error { return unmarshal(s, node) }
 
 // USD is an amount of money above zero, written like 40 or 0.002.
 type USD float64
 
 // UnmarshalYAML implements yaml.Unmarshaler.
-func (u *USD) UnmarshalYAML(node *yaml.Node) error {
-	v, err := strconv.ParseFloat(node.Value, 64)
-	if err != nil || !(v > 0) || v > maxUSD {
-		return fmt.Errorf("line %d: expected an amount of $ above zero, like 40 or 0.002, got %q", node.Line, shortened(node.Value))
+func (u *USD) UnmarshalYAML(node *yaml.Node) error { return unmarshal(u, node) }
+
+// quantity is a kind of number that people write with units.
+type quantity struct {
+	what     string   // in errors
+	examples []string // of which errors give the first that is in range
+	read     func(string) (float64, error)
+}
+
+var quantities = map[reflect.Type]quantity{
+	reflect.TypeFor[Count](): {"a whole number", []string{"600", "200k", "5"}, readCount},
+	reflect.TypeFor[Duration](): {"a duration with its unit", []string{"10m", "500ms", "720h"}, func(text string) (float64, error) {
+		d, err := units.ParseDuration(text)
+		return float64(d), err
+	}},
+	reflect.TypeFor[Size](): {"a size", []string{"32MiB"}, func(text string) (float64, error) {
+		n, err := units.ParseBytes(text)
+		return float64(n), err
+	}},
+	reflect.TypeFor[USD](): {"an amount of $", []string{"40"}, func(text string) (float64, error) { return strconv.ParseFloat(text, 64) }},
+}
+
+func readCount(text string) (float64, error) {
+	v, err := units.ParseCount(text)
+	if err == nil && v != math.Trunc(v) {
+		err = strconv.ErrSyntax
 	}
-	*u = USD(v)
+	return v, err
+}
+
+// unmarshal reads a quantity. Its range is that of the key, which is checked before.
+func unmarshal[T Count | Duration | Size | USD](to *T, node *yaml.Node) error {
+	q := quantities[reflect.TypeFor[T]()]
+	v, err := q.read(node.Value)
+	if err != nil {
+		return fmt.Errorf("line %d: expected %s, like %s, got %q", node.Line, q.what, q.examples[0], shortened(node.Value))
+	}
+	*to = T(v)
 	return nil
 }
 

@@ -17,6 +17,7 @@ func (c *Config) Warnings() []string {
 	for _, m := range c.Models {
 		w.model(&m)
 	}
+	w.budgets()
 	return w.lines
 }
 
@@ -52,7 +53,7 @@ func (w *warnings) store() {
 	var limited, budgeted bool
 	for _, l := range w.c.limits() {
 		limited = limited || l.RPM > 0 || l.InputTPM > 0 || l.OutputTPM > 0 || l.Concurrent > 0
-		budgeted = budgeted || l.USDPerDay > 0 || l.USDPerMonth > 0
+		budgeted = budgeted || l.budgeted()
 	}
 	if (s.Limits == "" || s.Limits == StoreMemory) && limited && !loopback(w.c.Listen) {
 		w.add("limits are per instance: store.limits is memory, so n gateways allow n times each limit; a redis:// URL shares them")
@@ -132,12 +133,11 @@ func (w *warnings) model(m *Model) {
 			w.add("model %q: no target serves the class %q", m.Alias, class.Name)
 		}
 	}
-	if !slices.ContainsFunc(w.c.limits(), func(l Limits) bool { return l.USDPerDay > 0 || l.USDPerMonth > 0 }) {
-		return
-	}
 	for _, t := range all {
-		if t.USDPer1M.Input == nil || t.USDPer1M.Output == nil {
-			w.add("model %q: %s of %s has no usd_per_1m with input and output, so budgets in $ do not count it in full", m.Alias, t.Model, t.Provider)
+		for _, word := range t.Capabilities {
+			if meant := meantCapability(word); meant != "" {
+				w.add("model %q: %s of %s: no request asks for the capability %q unless a header names it, did you mean %q?", m.Alias, t.Model, t.Provider, word, meant)
+			}
 		}
 	}
 }

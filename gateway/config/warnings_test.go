@@ -25,7 +25,8 @@ func TestWarnings(t *testing.T) {
 		{"no usage", "tenants:", "store: {usage: none}\ntenants:", []string{admin, "store.usage: none, so usage is not kept"}},
 		{"budgets of what costs nothing", "tenants:\n  - name: search", "store: {usage: none}\ntenants:\n  - name: search\n    limits: {usd_per_day: 5}",
 			[]string{admin, "store.usage: none, so usage is not kept", "budgets in $ begin anew at each start, since store.usage is none",
-				`model "small": tiny of cluster has no usd_per_1m with input and output, so budgets in $ do not count it in full`}},
+				`tenant "search": budgets in $ count nothing, or not all, of what is spent on cluster/tiny (small): give usd_per_1m with input and output there`}},
+		{"a slip in a capability", "model: tiny", "model: tiny, capabilities: [vison, german]", []string{admin, `model "small": tiny of cluster: no request asks for the capability "vison" unless a header names it, did you mean "vision"?`}},
 		{"things without use", "tenants:", "flags: [{name: f}]\nfilters: [{name: x, kind: keyword, words: [a]}]\ntenants:",
 			[]string{admin, `flag "f" is used by no target`, `filter "x" is used by no model`}},
 		{"a picker that others reach", "tenants:", "picker: {listen: '0.0.0.0:9002', provider: cluster}\ntenants:",
@@ -51,6 +52,35 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
+// A budget warns of the deployments that its tenant can spend on, once for all who
+// are in the same position.
+func TestBudgetsWarnOfWhatTheyDoNotCount(t *testing.T) {
+	one := 1.0
+	priced := Price{Input: &one, Output: &one}
+	c := Config{
+		Listen: "127.0.0.1:8080", Admin: Admin{Listen: "127.0.0.1:8081", TokenEnv: "T"},
+		Tenants: []Tenant{
+			{Name: "all", Keys: []Key{{}}, Limits: Limits{USDPerDay: 5}},
+			{Name: "unlimited", Keys: []Key{{}, {Name: "ci", Limits: Limits{USDPerMonth: 5}, Models: []string{"mixed"}}}},
+			{Name: "mixed", Keys: []Key{{Limits: Limits{USDPerDay: 1}}}, Limits: Limits{USDPerDay: 5}, Models: []string{"mixed", "priced"}},
+			{Name: "covered", Keys: []Key{{}}, Limits: Limits{USDPerDay: 5}, Models: []string{"priced"}},
+		},
+		Providers: []Provider{{Name: "p", Endpoints: []string{"http://127.0.0.1:1"}}},
+		Models: []Model{
+			{Alias: "priced", Targets: []Target{{Provider: "p", Model: "a", USDPer1M: priced}, {Provider: "p", Model: "off", Weight: new(int)}}},
+			{Alias: "mixed", Targets: []Target{{Provider: "p", Model: "a", USDPer1M: priced}}, Fallback: []Target{{Provider: "p", Model: "b", USDPer1M: Price{Input: &one}}}},
+			{Alias: "free", Targets: []Target{{Provider: "p", Model: "c"}}},
+		},
+	}
+	want := []string{
+		`tenant "all": budgets in $ count nothing, or not all, of what is spent on p/b (mixed), p/c (free): give usd_per_1m with input and output there`,
+		`key "ci" of tenant "unlimited", tenant "mixed": budgets in $ count nothing, or not all, of what is spent on p/b (mixed): give usd_per_1m with input and output there`,
+	}
+	if diff := cmp.Diff(want, c.Warnings()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // What the gateway's own code writes is checked as what people write is.
 func TestConfigurationsMadeInGoAreChecked(t *testing.T) {
 	half, much := -0.5, 7.0
@@ -60,8 +90,8 @@ func TestConfigurationsMadeInGoAreChecked(t *testing.T) {
 		want string
 	}{
 		{"an empty list of models", func(c *Config) { c.Tenants[0].Models = []string{} }, `tenant "search": models is empty: list some, or leave it out to allow all`},
-		{"a negative limit", func(c *Config) { c.Tenants[0].Limits.RPM = -1 }, "tenants[0].limits.rpm: expected a value above 0, got -1"},
-		{"a negative price", func(c *Config) { c.Models[0].Targets[0].USDPer1M.Input = &half }, "models[0].targets[0].usd_per_1m.input: expected a number from 0 to 1000000, got -0.5"},
+		{"a negative limit", func(c *Config) { c.Tenants[0].Limits.RPM = -1 }, "tenants[0].limits.rpm: expected a whole number from 1 to 1G, like 600, got -1"},
+		{"a negative price", func(c *Config) { c.Models[0].Targets[0].USDPer1M.Input = &half }, "models[0].targets[0].usd_per_1m.input: expected a number from 0 to 1M, got -0.5"},
 		{"a share above one", func(c *Config) { c.Traces.Sample = &much }, "traces.sample: expected a number from 0 to 1, got 7"},
 		{"a share above one, not absent", func(c *Config) { c.Providers[0].Breaker.FailureRate = much }, "providers[0].breaker.failure_rate: expected a number above 0 to 1, got 7"},
 		{"no models", func(c *Config) { c.Models = nil }, "models is empty, expected at least one"},
