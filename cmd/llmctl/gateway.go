@@ -32,9 +32,11 @@ The configuration is read again when its content changes (--watch), on SIGHUP an
 on POST /admin/reload. Streams go on with what they began with; a file that is
 refused changes nothing.
 
-On Ctrl-C or SIGTERM the gateway says on /readyz that it is not ready and serves on
-for --drain-delay, so that load balancers can send their clients elsewhere. Then it
-takes no more, and lets what runs end within --grace. A second signal cuts it off.`,
+On SIGTERM the gateway says on /readyz that it is not ready and serves on for
+--drain-delay, so that load balancers can send their clients elsewhere. Then, and on
+Ctrl-C at once, it takes no more, and lets what runs end within --grace. A second
+signal cuts it off. The two together are to stay below the time after which whoever
+stops the gateway kills it, such as Kubernetes' terminationGracePeriodSeconds (30).`,
 		Example: `  llmctl gateway --config gateway.yaml
   llmctl gateway --config gateway.yaml --check
   llmctl gateway key`,
@@ -45,21 +47,16 @@ takes no more, and lets what runs end within --grace. A second signal cuts it of
 	flags.StringVar(&f.path, "config", "", "configuration file (YAML or JSON)")
 	flags.BoolVar(&f.check, "check", false, "check the configuration, say what it means, and end")
 	flags.DurationVar(&f.watch, "watch", 2*time.Second, "how often the configuration is looked at for changes; 0: never")
-	flags.DurationVar(&f.drainDelay, "drain-delay", 0, "time that requests are still taken after Ctrl-C, while /readyz says no")
-	flags.DurationVar(&f.grace, "grace", 30*time.Second, "time that running requests then have to end")
+	flags.DurationVar(&f.drainDelay, "drain-delay", 5*time.Second, "time that requests are still taken after SIGTERM, while /readyz says no")
+	flags.DurationVar(&f.grace, "grace", 20*time.Second, "time that running requests then have to end")
 	flags.StringVar(&f.logFormat, "log-format", "json", "lines of the log: json or text (name=value)")
 	cmd.AddCommand(newGatewayKey(s), newGatewayHash(s), newGatewayUsage(s))
 	return cmd
 }
 
 func (f *gatewayFlags) run(s *iostreams.IO) error {
-	for _, d := range []struct {
-		flag  string
-		value time.Duration
-	}{{"--grace", f.grace}, {"--drain-delay", f.drainDelay}, {"--watch", f.watch}} {
-		if d.value < 0 {
-			return usagef("%s %s is negative", d.flag, d.value)
-		}
+	if err := f.checkTimes(); err != nil {
+		return err
 	}
 	if f.path == "" {
 		return usagef("--config is missing, expected a file such as examples/gateway.yaml")
@@ -110,6 +107,31 @@ func (f *gatewayFlags) run(s *iostreams.IO) error {
 		return err
 	}
 	return servers.serve(s, f, g, file)
+}
+
+// Bounds of the command line's times: none is waited for longer than a day, and who
+// looks at the file more often than every leastWatch does nothing else.
+const (
+	mostWait   = 24 * time.Hour
+	leastWatch = 10 * time.Millisecond
+)
+
+func (f *gatewayFlags) checkTimes() error {
+	for _, d := range []struct {
+		flag  string
+		value time.Duration
+		least time.Duration // of those above zero
+	}{{"--grace", f.grace, 0}, {"--drain-delay", f.drainDelay, 0}, {"--watch", f.watch, leastWatch}} {
+		switch {
+		case d.value < 0:
+			return usagef("%s %s is negative", d.flag, d.value)
+		case d.value > mostWait:
+			return usagef("%s %s, expected at most %s", d.flag, d.value, mostWait)
+		case d.value > 0 && d.value < d.least:
+			return usagef("%s %s, expected 0 or at least %s", d.flag, d.value, d.least)
+		}
+	}
+	return nil
 }
 
 // newLog is a log with lines of a format.

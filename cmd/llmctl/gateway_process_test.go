@@ -20,6 +20,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/llmctl/llmctl/internal/iostreams"
 )
 
 // runningGateway is a gateway in a process of its own.
@@ -64,7 +66,7 @@ func startGateway(t *testing.T, configuration string, args ...string) *runningGa
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.cmd = exec.Command(self, append([]string{"gateway", "--config", g.path}, args...)...)
+	g.cmd = exec.Command(self, append([]string{"gateway", "--config", g.path, "--drain-delay", "0s"}, args...)...)
 	g.cmd.Env = append(ownEnvironment(t), "GATEWAY_ADMIN_TOKEN="+gatewayToken, "GATEWAY_KEY=sk-gateway")
 	pipe, err := g.cmd.StderrPipe()
 	if err != nil {
@@ -262,6 +264,29 @@ func TestGatewayTakesNewRequestsUntilTheDrainDelayIsOver(t *testing.T) {
 	}
 	g.signal(syscall.SIGTERM) // cuts the rest of the delay short
 	g.end()
+}
+
+// Who presses Ctrl-C waits for no load balancer.
+func TestCtrlCWaitsForNoLoadBalancer(t *testing.T) {
+	endpoint, release := pausing(t)
+	release()
+	g := startGateway(t, gatewayFile(endpoint, "small", ""), "--drain-delay", "10m")
+	g.signal(syscall.SIGINT)
+	if line := g.await("leaving"); line["drain_delay"] != "0s" {
+		t.Errorf("it waits: %v", line)
+	}
+	g.end()
+}
+
+// Kubernetes removes an endpoint while it ends the container, and kills what has not
+// ended after 30 seconds: the defaults leave time for the one, and fit in the other.
+func TestEndingFitsKubernetesWithoutFlags(t *testing.T) {
+	cmd := newGateway(&iostreams.IO{})
+	delay, err1 := cmd.Flags().GetDuration("drain-delay")
+	grace, err2 := cmd.Flags().GetDuration("grace")
+	if err1 != nil || err2 != nil || delay < 5*time.Second || delay+grace+lastWords > 30*time.Second {
+		t.Errorf("drain delay %v (%v), grace %v (%v)", delay, err1, grace, err2)
+	}
 }
 
 func TestGatewayLetsStreamsEndOnSIGTERM(t *testing.T) {

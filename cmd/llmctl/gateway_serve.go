@@ -109,12 +109,17 @@ func (v *gatewayServers) serve(s *iostreams.IO, f *gatewayFlags, g *gateway.Gate
 		})
 	}
 	var failed error
+	delay := f.drainDelay
 	select {
-	case <-signals:
+	case signal := <-signals:
+		if signal == os.Interrupt { // a person who waits, and no load balancer
+			delay = 0
+		}
 	case failed = <-broken:
+		delay = 0
 	}
 	unfollow()
-	v.drain(g, f, signals)
+	v.drain(g, delay, f.grace, signals)
 	background.Wait()
 	return failed
 }
@@ -128,7 +133,7 @@ func (v *gatewayServers) each(do func(*listener)) {
 }
 
 // drain ends the gateway as gateway.Leave tells. A further signal cuts it off.
-func (v *gatewayServers) drain(g *gateway.Gateway, f *gatewayFlags, signals <-chan os.Signal) {
+func (v *gatewayServers) drain(g *gateway.Gateway, delay, grace time.Duration, signals <-chan os.Signal) {
 	ctx, cut := context.WithCancel(context.Background())
 	defer cut()
 	var second sync.WaitGroup
@@ -148,14 +153,14 @@ func (v *gatewayServers) drain(g *gateway.Gateway, f *gatewayFlags, signals <-ch
 	if v.picker != nil {
 		v.picker.Drain()
 	}
-	v.log.Info("leaving: not ready any more", "drain_delay", f.drainDelay.String(), "grace", f.grace.String())
+	v.log.Info("leaving: not ready any more", "drain_delay", delay.String(), "grace", grace.String())
 	select {
-	case <-time.After(f.drainDelay):
+	case <-time.After(delay):
 	case <-ctx.Done():
 	}
 	g.Drain()
 	v.log.Info("draining: no new requests")
-	patience, expire := context.WithTimeout(ctx, f.grace)
+	patience, expire := context.WithTimeout(ctx, grace)
 	defer expire()
 	v.end(patience, g)
 }

@@ -70,7 +70,7 @@ func (w *warnings) budgets() {
 		who[what] = append(who[what], s.name)
 	}
 	for _, missing := range order {
-		w.add("%s: budgets in $ count nothing, or not all, of what is spent on %s: give usd_per_1m with input and output there", someOf(who[strings.Join(missing, " ")]), someOf(missing))
+		w.add("%s: budgets in $ do not count in full what goes to %s: give usd_per_1m with input and output there", someOf(who[strings.Join(missing, " ")]), someOf(missing))
 	}
 }
 

@@ -25,7 +25,7 @@ func TestWarnings(t *testing.T) {
 		{"no usage", "tenants:", "store: {usage: none}\ntenants:", []string{admin, "store.usage: none, so usage is not kept"}},
 		{"budgets of what costs nothing", "tenants:\n  - name: search", "store: {usage: none}\ntenants:\n  - name: search\n    limits: {usd_per_day: 5}",
 			[]string{admin, "store.usage: none, so usage is not kept", "budgets in $ begin anew at each start, since store.usage is none",
-				`tenant "search": budgets in $ count nothing, or not all, of what is spent on cluster/tiny (small): give usd_per_1m with input and output there`}},
+				`tenant "search": budgets in $ do not count in full what goes to cluster/tiny (small): give usd_per_1m with input and output there`}},
 		{"a slip in a capability", "model: tiny", "model: tiny, capabilities: [vison, german]", []string{admin, `model "small": tiny of cluster: no request asks for the capability "vison" unless a header names it, did you mean "vision"?`}},
 		{"things without use", "tenants:", "flags: [{name: f}]\nfilters: [{name: x, kind: keyword, words: [a]}]\ntenants:",
 			[]string{admin, `flag "f" is used by no target`, `filter "x" is used by no model`}},
@@ -73,8 +73,8 @@ func TestBudgetsWarnOfWhatTheyDoNotCount(t *testing.T) {
 		},
 	}
 	want := []string{
-		`tenant "all": budgets in $ count nothing, or not all, of what is spent on p/b (mixed), p/c (free): give usd_per_1m with input and output there`,
-		`key "ci" of tenant "unlimited", tenant "mixed": budgets in $ count nothing, or not all, of what is spent on p/b (mixed): give usd_per_1m with input and output there`,
+		`tenant "all": budgets in $ do not count in full what goes to p/b (mixed), p/c (free): give usd_per_1m with input and output there`,
+		`key "ci" of tenant "unlimited", tenant "mixed": budgets in $ do not count in full what goes to p/b (mixed): give usd_per_1m with input and output there`,
 	}
 	if diff := cmp.Diff(want, c.Warnings()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
