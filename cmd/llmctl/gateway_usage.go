@@ -18,8 +18,6 @@ import (
 	"github.com/llmctl/llmctl/gateway/reload"
 	ledger "github.com/llmctl/llmctl/gateway/usage"
 	"github.com/llmctl/llmctl/internal/iostreams"
-	"github.com/llmctl/llmctl/internal/units"
-	"github.com/llmctl/llmctl/reports"
 )
 
 // openTimeout is how long the store of usage may take to answer at the start.
@@ -156,52 +154,11 @@ func (f *usageFlags) write(ctx context.Context, s *iostreams.IO, e ledger.Export
 		if err != nil {
 			return err
 		}
-		_, err = usageTable(e.By, groups).WriteTo(s.Out)
-		return err
+		return writeUsage(s.Out, e.By, groups)
 	}
 	var document bytes.Buffer
 	if err := e.Write(ctx, &document, r); err != nil {
 		return err
 	}
 	return f.output.write(s, json.RawMessage(document.Bytes()), nil)
-}
-
-// usageTable is what people read: the other numbers are in the other forms.
-func usageTable(by []ledger.Dimension, groups []ledger.Group) reports.Table {
-	t := reports.Table{}
-	for _, d := range by {
-		t.Header = append(t.Header, string(d))
-		t.Right = append(t.Right, false)
-	}
-	for _, head := range []string{"requests", "input", "cached", "output", "$", "$/1M input", "$/1M output", "saved tokens", "saved $"} {
-		t.Header = append(t.Header, head)
-		t.Right = append(t.Right, true)
-	}
-	for i := range groups {
-		g := &groups[i]
-		row := append([]string{}, g.Values...)
-		row = append(row, units.Count(g.Requests), units.Count(g.Input), units.Count(g.Cached), units.Count(g.Output), money(g.Charge(), g.Unpriced))
-		for _, rate := range []ledger.Rate{g.InputRate(), g.OutputRate()} {
-			cell := ""
-			if usd, ok := rate.Per(1_000_000); ok {
-				cell = units.Number(usd)
-			}
-			row = append(row, cell)
-		}
-		row = append(row, units.Count(g.SavedInput+g.SavedOutput), money(ledger.NanoUSD(g.SavedCost), g.SavedUnpriced))
-		t.Rows = append(t.Rows, row)
-	}
-	return t
-}
-
-// money writes an amount, with a sign where some of it is not known.
-func money(n ledger.NanoUSD, unknown int64) string {
-	text := fmt.Sprintf("%.4f", n.USD())
-	if n.USD() < 1 {
-		text = n.String()
-	}
-	if unknown > 0 {
-		text = "> " + text
-	}
-	return text
 }

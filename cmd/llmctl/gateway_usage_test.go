@@ -59,7 +59,8 @@ func TestUsageOutlivesTheGateway(t *testing.T) {
 	g.signal(syscall.SIGTERM)
 	g.end()
 	for _, test := range []struct{ args, want string }{
-		{"--by deployment", "p/m                2      2       0       2  0.000006           1            2             0        0\n"},
+		{"--by deployment", "p/m                2      2       2\n"},
+		{"--by deployment", "p/m         0.000006     1.00      2.00\n"},
 		{"--by request -o csv --where arm=stable", ",search,key-1,small,p,m,stable,"},
 		{"--by arm -o yaml", "- arm: stable\n    requests: 2\n"},
 		{"--by arm -o csv --where tenant=nobody", "arm,requests,ok_requests"},
