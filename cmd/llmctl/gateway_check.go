@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
+	"github.com/llmctl/llmctl/gateway"
 	"github.com/llmctl/llmctl/gateway/certs"
 	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/llmctl/llmctl/internal/iostreams"
@@ -15,7 +17,7 @@ import (
 // runCheck says what a configuration means, without starting or opening anything.
 // Warnings go where they do not get between the tables.
 func (f *gatewayFlags) runCheck(s *iostreams.IO, c *config.Config, lookup func(string) (string, bool)) error {
-	if _, err := c.ReadEnvironment(lookup); err != nil {
+	if err := gateway.Verify(c, lookup); err != nil {
 		return usagef("%s: %w", f.path, err)
 	}
 	for _, of := range []struct {
@@ -134,7 +136,7 @@ func bounds(l config.Limits) string {
 		unit  string
 	}{{l.USDPerDay, "day"}, {l.USDPerMonth, "month"}} {
 		if b.value > 0 {
-			parts = append(parts, fmt.Sprintf("$%v/%s", float64(b.value), b.unit))
+			parts = append(parts, "$"+strconv.FormatFloat(float64(b.value), 'f', -1, 64)+"/"+b.unit)
 		}
 	}
 	return cmp.Or(strings.Join(parts, ", "), "-")

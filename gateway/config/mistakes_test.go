@@ -72,6 +72,10 @@ func TestMistakesOfNewcomersAreExplained(t *testing.T) {
 		{"nothing below keys", "      " + hash + "\n", "", "line 4: tenants[0].keys has no value, expected at least one key"},
 		{"a key of two tenants", "providers:", "  - name: b\n    keys:\n      " + hash + "\nproviders:", `line 8: tenant "b": key 1: the same key belongs to tenant "search" already`},
 
+		{"a key with a tag", hash, "- key_env: !!float sk-secret", "line 5: tenants[0].keys[0].key_env: tags of YAML (!) are not supported: write the value alone"},
+		{"a name with a tag", "name: search", "name: !!int secret", "line 3: tenants[0].name: tags of YAML"},
+		{"a name of bytes", "name: search", "name: !!binary '-secret'", "tags of YAML (!) are not supported"},
+
 		// References.
 		{"an unknown provider of a fallback", "    targets:", "    fallback: [{provider: vendor, model: x}]\n    targets:", `line 12: model "small": fallback 1: unknown provider "vendor", known: cluster`},
 		{"a provider that is the gateway", "http://127.0.0.1:8000", "http://127.0.0.1:8080", "line 9: " + `provider "cluster": endpoint 1: is the gateway itself: requests would go round in a circle`},

@@ -27,7 +27,7 @@ func Parse(data []byte) (*Config, error) {
 	}
 	var c Config
 	if err := root.Decode(&c); err != nil {
-		return nil, syntaxError(err, data)
+		return nil, kindError(err)
 	}
 	if err := c.Validate(); err != nil {
 		return nil, located(err, root)
@@ -72,6 +72,9 @@ func checkShape(path string, node *yaml.Node, t reflect.Type) error {
 	}
 	if node.Kind == yaml.AliasNode || node.Anchor != "" {
 		return fmt.Errorf("line %d: %s", node.Line, noAnchors)
+	}
+	if node.Style&yaml.TaggedStyle != 0 {
+		return wrong(path, node, "tags of YAML (!) are not supported: write the value alone")
 	}
 	switch {
 	case t.Kind() == reflect.Struct:

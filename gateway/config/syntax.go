@@ -50,11 +50,7 @@ var yamlLine = regexp.MustCompile(`^line (\d+): (.*)`)
 
 // syntaxError words an error of the YAML library for who wrote the file.
 func syntaxError(err error, data []byte) error {
-	text := err.Error()
-	if several, ok := errors.AsType[*yaml.TypeError](err); ok {
-		text = several.Errors[0]
-	}
-	text = strings.TrimPrefix(text, "yaml: ")
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	near := "near line 1: " // the library names no line on the first
 	if m := yamlLine.FindStringSubmatch(text); m != nil {
 		near, text = "near line "+m[1]+": ", m[2]
@@ -75,6 +71,18 @@ func syntaxError(err error, data []byte) error {
 		}
 	}
 	return errors.New(near + text)
+}
+
+// kindError is what the library says of a value that it cannot convert. It quotes
+// the value, which may be a key, so that of its words only the line remains.
+func kindError(err error) error {
+	where := ""
+	if several, ok := errors.AsType[*yaml.TypeError](err); ok {
+		if m := yamlLine.FindStringSubmatch(several.Errors[0]); m != nil {
+			where = "line " + m[1] + ": "
+		}
+	}
+	return errors.New(where + "a value is of another kind than its key has")
 }
 
 // jsonError is what is wrong with a text that wants to be JSON, nil for others.
