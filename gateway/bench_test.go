@@ -29,7 +29,7 @@ func BenchmarkOverhead(b *testing.B) {
 		sse(w, answer)
 	}
 	tenants := func(c *config.Config, _ *Options) {
-		c.Tenants[0].Limits = config.Limits{RPM: 1 << 40, InputTPM: 1 << 40, OutputTPM: 1 << 40, Concurrent: 1000}
+		c.Tenants[0].Limits = config.Limits{RPM: 1 << 39, InputTPM: 1 << 39, OutputTPM: 1 << 39, Concurrent: 1000}
 		for i := range 500 {
 			name := "tenant-" + strings.Repeat("x", i%7) + config.HashKey(string(rune(i)))[7:20]
 			c.Tenants = append(c.Tenants, config.Tenant{Name: name, Keys: []config.Key{{Hash: config.HashKey(name)}}})

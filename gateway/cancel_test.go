@@ -165,7 +165,7 @@ func TestRandomCancellationsLeakNothing(t *testing.T) {
 			}
 		}
 	}, configure(func(c *config.Config) {
-		c.Tenants[0].Limits = config.Limits{Concurrent: parallel, OutputTPM: 1 << 40, InputTPM: 1 << 40, RPM: 1 << 40}
+		c.Tenants[0].Limits = config.Limits{Concurrent: parallel, OutputTPM: 1 << 39, InputTPM: 1 << 39, RPM: 1 << 39}
 		c.Models[0].Timeouts.FirstToken = config.Duration(50 * time.Millisecond)
 	}))
 	var wg sync.WaitGroup

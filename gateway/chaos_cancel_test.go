@@ -45,7 +45,7 @@ func newCrowd(t *testing.T, edit ...func(*config.Config, *Options)) *crowd {
 	t.Cleanup(other.Close)
 	everything := func(cfg *config.Config, o *Options) {
 		half := 0.5
-		limits := config.Limits{RPM: 1 << 30, InputTPM: 1 << 40, OutputTPM: 1 << 40, Concurrent: 1000, USDPerDay: 1e6, USDPerMonth: 1e6}
+		limits := config.Limits{RPM: 1 << 30, InputTPM: 1 << 39, OutputTPM: 1 << 39, Concurrent: 1000, USDPerDay: 1e6, USDPerMonth: 1e6}
 		for i := range cfg.Tenants {
 			cfg.Tenants[i].Limits = limits
 			cfg.Tenants[i].Keys[0].Limits = limits
@@ -53,7 +53,7 @@ func newCrowd(t *testing.T, edit ...func(*config.Config, *Options)) *crowd {
 		cfg.Providers[0].Endpoints = []string{engine.URL, other.URL}
 		cfg.Providers[0].Router.Policy = "prefix_affinity"
 		cfg.Providers[0].InFlight, cfg.Providers[0].MaxQueue = 8, 1000
-		cfg.Providers[0].Breaker.MinRequests = 1 << 30 // what fails here says nothing of an engine
+		cfg.Providers[0].Breaker.MinRequests = 1_000_000 // what fails here says nothing of an engine
 		cfg.Providers = append(cfg.Providers, config.Provider{Name: "spare", Kind: "openai", Endpoints: []string{other.URL}})
 		cfg.Filters = []config.Filter{{Name: "words", Kind: "keyword", Words: []string{"forbidden"}, On: "both"}}
 		m := &cfg.Models[0]

@@ -131,7 +131,7 @@ type Key struct {
 
 // Limits bound a tenant or a key; an absent one does not.
 type Limits struct {
-	RPM         Count `yaml:"rpm,omitempty" in:"[1,1G]"`           // requests per minute
+	RPM         Count `yaml:"rpm,omitempty" in:"[1,1000G]"`        // requests per minute
 	InputTPM    Count `yaml:"input_tpm,omitempty" in:"[1,1000G]"`  // input tokens per minute
 	OutputTPM   Count `yaml:"output_tpm,omitempty" in:"[1,1000G]"` // output tokens per minute
 	Concurrent  Count `yaml:"concurrent,omitempty" in:"[1,1M]"`    // requests at once

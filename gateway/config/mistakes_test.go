@@ -28,7 +28,7 @@ func TestMistakesOfNewcomersAreExplained(t *testing.T) {
 		{"an entry without value", "endpoints: [http://127.0.0.1:8000]", "endpoints:\n      -", "line 10: providers[0].endpoints: entry 1 is empty"},
 
 		// Values of another kind.
-		{"a word for a number", "    keys:", "    limits: {rpm: sixty}\n    keys:", `line 4: tenants[0].limits.rpm: expected a whole number from 1 to 1G, like 600, got "sixty"`},
+		{"a word for a number", "    keys:", "    limits: {rpm: sixty}\n    keys:", `line 4: tenants[0].limits.rpm: expected a whole number from 1 to 1000G, like 600, got "sixty"`},
 		{"a percentage", "model: tiny", "model: tiny, weight: 95%", `weight: expected a whole number from 0 to 1M, got "95%"`},
 		{"a price with its currency", "model: tiny", "model: tiny, usd_per_1m: {input: $0.4}", `usd_per_1m.input: expected a number from 0 to 1M, got "$0.4"`},
 		{"one price", "model: tiny", "model: tiny, usd_per_1m: 0.4", "line 12: models[0].targets[0].usd_per_1m: expected prices like {input: 0.4, output: 1.6}, got a single value"},

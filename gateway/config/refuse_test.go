@@ -34,7 +34,7 @@ func TestConfigurationsThatAreRefused(t *testing.T) {
 		{"a key twice", "listen: 127.0.0.1:8080", "listen: 127.0.0.1:8080\nlisten: 127.0.0.1:8081", `line 2: key "listen" appears twice`},
 		{"no address", "listen: 127.0.0.1:8080", "listen:", "line 1: listen has no value"},
 		{"address without port", "127.0.0.1:8080", "localhost", `expected an address like 127.0.0.1:8080, got "localhost"`},
-		{"zero refill", "    keys:", "    limits: {rpm: 0}\n    keys:", `line 4: tenants[0].limits.rpm: expected a whole number from 1 to 1G, like 600, got "0"`},
+		{"zero refill", "    keys:", "    limits: {rpm: 0}\n    keys:", `line 4: tenants[0].limits.rpm: expected a whole number from 1 to 1000G, like 600, got "0"`},
 		{"negative limit", "    keys:", "    limits: {output_tpm: -5}\n    keys:", `got "-5"`},
 		{"half a token", "    keys:", "    limits: {output_tpm: 0.5}\n    keys:", `got "0.5"`},
 		{"a duration without unit", "    targets:", "    timeouts: {idle: 30}\n    targets:", `line 12: models[0].timeouts.idle: expected a duration with its unit from 1ms to 24h, like 10m, got "30", did you mean 30s?`},

@@ -144,6 +144,9 @@ func TestRedisGoesAndComesBack(t *testing.T) {
 			if err != nil || standing[0].Output.Level != want || standing[0].Open != 0 || standing[0].Day.Spent != test.spent {
 				t.Errorf("standing %+v, %v; want %d and %v spent", standing[0], err, want, test.spent)
 			}
+			if !strings.Contains(logs.String(), `level=INFO msg="limits: Redis is back"`) { // it asks nothing of anybody
+				t.Errorf("good news is told at another level:\n%s", &logs)
+			}
 			if recovered == 0 || strings.Count(logs.String(), "cannot be reached") != 1 {
 				t.Errorf("recovered %d times; log:\n%s", recovered, &logs)
 			}
