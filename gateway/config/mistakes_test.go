@@ -39,6 +39,7 @@ func TestMistakesOfNewcomersAreExplained(t *testing.T) {
 		{"an origin with a path", "tenants:", "origins: [https://a.example/b]\ntenants:", `line 2: origins[0]: expected an origin like https://app.example.com, or "*", got "https://a.example/b"`},
 		{"an engine as kind", "kind: openai", "kind: vLLM", `line 8: provider "cluster": kind "vLLM": expected the protocol, which is openai with such servers`},
 		{"a variable of the shell", "listen: 127.0.0.1:8080", "listen: ${HOST}:8080", "line 1: listen: holds a variable in ${ }, and none are filled in"},
+		{"a variable of the shell in a list", "http://127.0.0.1:8000", "'http://${HOST}:8000'", "line 9: providers[0].endpoints[0]: holds a variable in ${ }, and none are filled in"},
 		{"a URL as address", "127.0.0.1:8080", "http://127.0.0.1:8080", `line 1: listen: expected an address like 127.0.0.1:8080, got "http://127.0.0.1:8080"`},
 
 		// Absurd values.
@@ -123,6 +124,14 @@ func TestFilesOfOtherEditorsAreTaken(t *testing.T) {
 		if _, err := Parse([]byte(text)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// A filter may look for what would be a variable elsewhere.
+func TestFiltersMayHoldWhatLooksLikeVariables(t *testing.T) {
+	const filters = "filters: [{name: a, kind: keyword, words: ['${HOME}']}, {name: b, kind: regex, pattern: '[$][{]x${HOME}', message: 'no ${X}'}]\n"
+	if _, err := Parse([]byte(minimal + filters)); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -83,6 +83,8 @@ func checkShape(path string, node *yaml.Node, t reflect.Type) error {
 		return checkSequence(path, node, t)
 	case node.Kind != yaml.ScalarNode:
 		return wrong(path, node, "expected a single value, got a %s", kindOf(node))
+	case unfilled.MatchString(node.Value) && !free.MatchString(path):
+		return wrong(path, node, "holds a variable in ${ }, and none are filled in: write the value itself, or the variable's bare name behind a key that ends in _env")
 	case t == reflect.TypeFor[Origin]() && !validOrigin(node.Value):
 		return wrong(path, node, "%s, got %q", expectedOrigin, shortened(node.Value))
 	}
@@ -190,8 +192,6 @@ func checkValue(path string, key, value *yaml.Node, field reflect.StructField) e
 		return fmt.Errorf("line %d: %s is an empty list, expected %s", key.Line, path, required[field.Type])
 	case value.Kind == yaml.SequenceNode && len(value.Content) == 0 && field.Type != reflect.TypeFor[Words]():
 		return fmt.Errorf("line %d: %s is an empty list: list some, or leave it out", key.Line, path)
-	case value.Kind == yaml.ScalarNode && unfilled.MatchString(value.Value) && !free[key.Value]:
-		return wrong(path, value, "holds a variable in ${ }, and none are filled in: write the value itself, or the variable's bare name behind a key that ends in _env")
 	}
 	if err := checkShape(path, value, field.Type); err != nil {
 		return err
@@ -207,11 +207,11 @@ var required = map[reflect.Type]string{
 	reflect.TypeFor[[]Model]():    "at least one model",
 }
 
-// unfilled matches what shells and templates would fill in, free are the keys whose
-// values may be any text.
+// unfilled matches what shells and templates would fill in, free the paths of keys
+// whose values may be any text.
 var (
 	unfilled = regexp.MustCompile(`\$\{[A-Za-z_][A-Za-z0-9_]*\}`)
-	free     = map[string]bool{"pattern": true, "message": true, "words": true}
+	free     = regexp.MustCompile(`^filters\[\d+\]\.(pattern|message|words\[\d+\])$`)
 )
 
 func keysOf(known map[string]reflect.StructField) []string { return slices.Sorted(maps.Keys(known)) }
