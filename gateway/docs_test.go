@@ -33,7 +33,9 @@ func TestEveryMetricIsDocumented(t *testing.T) {
 	s.post(plainBody)
 	s.post(plainBody)
 	s.settled()
-	for line := range strings.Lines(s.metrics()) {
+	lively := lively(t)
+	lively.settled()
+	for line := range strings.Lines(s.metrics() + lively.metrics()) {
 		name, ok := strings.CutPrefix(line, "# TYPE ")
 		if name, _, _ = strings.Cut(name, " "); !ok || !strings.HasPrefix(name, "llmctl_") && !strings.HasPrefix(name, "gen_ai_") {
 			continue
