@@ -1,10 +1,16 @@
 package gateway
 
 import (
+	"go/parser"
+	"go/token"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/llmctl/llmctl/gateway/config"
 )
@@ -42,6 +48,108 @@ func TestEveryMetricIsDocumented(t *testing.T) {
 		}
 		if !strings.Contains(docs, "`"+name+"`") {
 			t.Errorf("metric %s is not documented", name)
+		}
+	}
+}
+
+// The package comment is a way through the package that passes each file once, and
+// none that is not there.
+func TestReadingOrderNamesEveryFile(t *testing.T) {
+	named := map[string]int{}
+	for _, name := range regexp.MustCompile(`\b\w+\.go\b`).FindAllString(readFile(t, "doc.go"), -1) {
+		named[name]++
+	}
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := map[string]int{}
+	for _, name := range files {
+		if name != "doc.go" && !strings.HasSuffix(name, "_test.go") {
+			there[name] = 1
+		}
+	}
+	if diff := cmp.Diff(there, named); diff != "" {
+		t.Errorf("the reading order (+) is not as the folder (-):\n%s", diff)
+	}
+}
+
+// The architecture names every package of the gateway, and the steps of a request in
+// the order in which complete takes them.
+func TestArchitectureIsThatOfTheGateway(t *testing.T) {
+	text := readFile(t, "../docs/architecture.md")
+	packages, err := filepath.Glob("*/doc.go")
+	if err != nil || len(packages) < 10 {
+		t.Fatalf("packages %v, %v", packages, err)
+	}
+	for _, doc := range packages {
+		if name := "`gateway/" + filepath.Base(filepath.Dir(doc)) + "`"; !strings.Contains(text, name) {
+			t.Errorf("no row for %s", name)
+		}
+	}
+	_, body, found := strings.Cut(readFile(t, "complete.go"), "func (x *exchange) complete() *failure {")
+	body, _, end := strings.Cut(body, "\n}\n")
+	if !found || !end {
+		t.Fatal("no complete")
+	}
+	var steps []string
+	for _, call := range regexp.MustCompile(`\b[xq]\.([a-zA-Z]+)\(`).FindAllStringSubmatch(body, -1) {
+		if call[1] != "sketch" { // which is deferred
+			steps = append(steps, call[1])
+		}
+	}
+	_, section, found := strings.Cut(text, "\n## How a request passes the gateway\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	var told []string
+	for _, row := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\|").FindAllStringSubmatch(section, -1) {
+		told = append(told, row[1])
+	}
+	if !found || len(steps) < 10 {
+		t.Fatalf("section found: %t; steps %v", found, steps)
+	}
+	if diff := cmp.Diff(append(steps, "settle"), told); diff != "" {
+		t.Errorf("the steps in the documents (+) are not as in the code (-):\n%s", diff)
+	}
+}
+
+// Each library that the gateway is built with is among those of the architecture.
+func TestLibrariesAreExplained(t *testing.T) {
+	_, section, found := strings.Cut(readFile(t, "../docs/architecture.md"), "\n## Libraries, and why\n")
+	if !found {
+		t.Fatal("no section about libraries")
+	}
+	seen := map[string]bool{}
+	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, spec := range file.Imports {
+			name := strings.Trim(spec.Path.Value, `"`)
+			if !strings.Contains(name, ".") || strings.HasPrefix(name, "github.com/llmctl/") {
+				continue
+			}
+			parts := strings.Split(strings.TrimPrefix(name, "github.com/"), "/")
+			seen[strings.Join(parts[:2], "/")] = true
+		}
+		return nil
+	})
+	if err != nil || len(seen) < 10 {
+		t.Fatalf("%v, %v", seen, err)
+	}
+	for name := range seen {
+		known := strings.Contains(section, name)
+		switch name { // part of another one, or told by its last word
+		case "prometheus/client_model", "google.golang.org/protobuf":
+			known = true
+		case "tidwall/sjson":
+			known = strings.Contains(section, "sjson")
+		}
+		if !known {
+			t.Errorf("%s is not explained", name)
 		}
 	}
 }
