@@ -7,10 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/llmctl/llmctl/gateway/config"
 )
@@ -33,22 +35,58 @@ func readDocs(t *testing.T) string {
 	return text.String()
 }
 
+// documentedLabels are the labels of each metric in the tables of the documents: all
+// words of the row's last cell that are not in brackets, nor behind a semicolon.
+func documentedLabels(docs string) map[string][]string {
+	labels := map[string][]string{}
+	aside := regexp.MustCompile(`\([^)]*\)|;.*|–.*`)
+	for _, row := range regexp.MustCompile("(?m)^\\| (`(?:llmctl_gateway|gen_ai)_[^|]*)\\|(?:[^|\n]*\\|)??([^|\n]*)\\|$").FindAllStringSubmatch(docs, -1) {
+		for _, name := range regexp.MustCompile("`(\\w+)`").FindAllStringSubmatch(row[1], -1) {
+			words := regexp.MustCompile(`\w+`).FindAllString(aside.ReplaceAllString(row[2], ""), -1)
+			slices.Sort(words)
+			labels[name[1]] = words
+		}
+	}
+	return labels
+}
+
+// Every metric is in the tables of the documents, with the labels that it has.
 func TestEveryMetricIsDocumented(t *testing.T) {
-	docs := readDocs(t)
+	inDocs := documentedLabels(readDocs(t))
 	s, _ := followed(t, frozen(config.Limits{RPM: 1}, config.Limits{}))
 	s.post(plainBody)
 	s.post(plainBody)
 	s.settled()
-	lively := lively(t)
-	lively.settled()
-	for line := range strings.Lines(s.metrics() + lively.metrics()) {
-		name, ok := strings.CutPrefix(line, "# TYPE ")
-		if name, _, _ = strings.Cut(name, " "); !ok || !strings.HasPrefix(name, "llmctl_") && !strings.HasPrefix(name, "gen_ai_") {
-			continue
+	others := lively(t)
+	others.settled()
+	seen := 0
+	for _, g := range []*Gateway{s.gateway, others.gateway} {
+		families, err := g.metrics.registry.Gather()
+		if err != nil {
+			t.Fatal(err)
 		}
-		if !strings.Contains(docs, "`"+name+"`") {
-			t.Errorf("metric %s is not documented", name)
+		for _, family := range families {
+			name := family.GetName()
+			if !strings.HasPrefix(name, "llmctl_") && !strings.HasPrefix(name, "gen_ai_") {
+				continue
+			}
+			seen++
+			var labels []string
+			for _, l := range family.GetMetric()[0].GetLabel() {
+				if !slices.Contains(genAILabels, l.GetName()) { // which are told for all at once
+					labels = append(labels, l.GetName())
+				}
+			}
+			slices.Sort(labels)
+			if told, ok := inDocs[name]; !ok {
+				t.Errorf("metric %s is not documented", name)
+			} else if diff := cmp.Diff(labels, told, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("labels of %s in the documents (+) are not as they are (-):\n%s", name, diff)
+			}
 		}
+	}
+	if seen < 40 {
+		t.Errorf("%d metrics seen", seen)
 	}
 }
 
