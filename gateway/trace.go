@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/tidwall/gjson"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/propagation"
@@ -108,9 +109,7 @@ func (x *exchange) startAttempt(ctx context.Context, q *request, t *target) (_ c
 		attribute.Bool("gen_ai.request.stream", q.stream),
 		attribute.String("llmctl.provider", t.provider.name),
 	))
-	if q.maxTokens > 0 {
-		span.SetAttributes(attribute.Int64("gen_ai.request.max_tokens", q.maxTokens))
-	}
+	span.SetAttributes(q.attributes()...)
 	return ctx, func(f *failure) {
 		if e := x.try.endpoint(); e != nil {
 			span.SetAttributes(serverAddress(e.Host)...)
@@ -123,6 +122,28 @@ func (x *exchange) startAttempt(ctx context.Context, q *request, t *target) (_ c
 		fail(span, f)
 		span.End()
 	}
+}
+
+// settings are the fields of a request, all of them numbers, that spans tell of.
+var settings = []string{"temperature", "top_p", "top_k", "frequency_penalty", "presence_penalty"}
+
+// attributes are what was asked for, as far as it was said and is no text.
+func (r *request) attributes() (attrs []attribute.KeyValue) {
+	if r.maxTokens > 0 {
+		attrs = append(attrs, attribute.Int64("gen_ai.request.max_tokens", r.maxTokens))
+	}
+	for _, name := range settings {
+		if v := r.top[name]; v.Type == gjson.Number {
+			attrs = append(attrs, attribute.Float64("gen_ai.request."+name, v.Num))
+		}
+	}
+	if v := r.top["seed"]; v.Type == gjson.Number {
+		attrs = append(attrs, attribute.Int64("gen_ai.request.seed", v.Int()))
+	}
+	if v := r.top["n"]; v.Type == gjson.Number && v.Int() != 1 {
+		attrs = append(attrs, attribute.Int64("gen_ai.request.choice.count", v.Int()))
+	}
+	return attrs
 }
 
 func serverAddress(host string) []attribute.KeyValue {

@@ -172,3 +172,19 @@ func TestSpansLeaveOutWhatNobodyTold(t *testing.T) {
 		})
 	}
 }
+
+// The span of a try says what was asked for, in numbers alone.
+func TestSpansTellWhatWasAsked(t *testing.T) {
+	spans := tracetest.NewInMemoryExporter()
+	s := serve(t, replies(200, plainReply), traced(spans))
+	s.postTraced(strings.Replace(plainBody, `"model"`, `"temperature":0.5,"top_p":1,"top_k":"many","seed":7,"n":2,"stop":"secret","max_tokens":9,"model"`, 1))
+	s.settled()
+	all := spans.GetSpans()
+	if len(all) != 2 {
+		t.Fatalf("%d spans, want 2", len(all))
+	}
+	has(t, all[0].Attributes, map[string]any{
+		"gen_ai.request.temperature": 0.5, "gen_ai.request.top_p": 1.0, "gen_ai.request.top_k": nil, "gen_ai.request.seed": int64(7),
+		"gen_ai.request.choice.count": int64(2), "gen_ai.request.max_tokens": int64(9), "gen_ai.request.stop_sequences": nil, "gen_ai.request.stream": false,
+	})
+}
