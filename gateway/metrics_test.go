@@ -134,3 +134,31 @@ func TestRequestsAtOnceKeepTheirLabels(t *testing.T) {
 		}
 	}
 }
+
+// Cached and reasoning tokens have series where upstreams tell of them, zeros included,
+// and none where nobody does.
+func TestTokensThatNobodyToldHaveNoSeries(t *testing.T) {
+	for _, test := range []struct {
+		name, details string
+		want          bool
+	}{
+		{"untold", ``, false},
+		{"told", `,"prompt_tokens_details":{"cached_tokens":0},"completion_tokens_details":{"reasoning_tokens":0}`, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := serve(t, replies(200, strings.Replace(plainReply, `"total_tokens":13`, `"total_tokens":13`+test.details, 1)))
+			s.post(plainBody)
+			s.settled()
+			page := s.metrics()
+			for _, series := range []string{
+				`llmctl_gateway_tokens_total{alias="small",deployment="cluster/real-model",kind="cached",tenant="search"} 0`,
+				`llmctl_gateway_tokens_total{alias="small",deployment="cluster/real-model",kind="reasoning",tenant="search"} 0`,
+				`llmctl_gateway_deployment_tokens_total{alias="small",arm="stable",deployment="cluster/real-model",kind="cached"} 0`,
+			} {
+				if got := strings.Contains(page, series+"\n"); got != test.want {
+					t.Errorf("there is %s: %t", series, got)
+				}
+			}
+		})
+	}
+}
