@@ -102,3 +102,40 @@ func TestEveryErrorCodeIsDocumented(t *testing.T) {
 		t.Errorf("the table of errors (+) is not as the code (-):\n%s", diff)
 	}
 }
+
+// Every header of the gateway's own is in the tables of headers, and those have none that
+// no code reads or writes.
+func TestEveryHeaderIsDocumented(t *testing.T) {
+	_, section, _ := strings.Cut(readDocs(t), "\n## Headers\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	inDocs, inCode := map[string]bool{}, map[string]bool{}
+	for _, row := range regexp.MustCompile(`(?m)^\| ([^|]*) \|`).FindAllStringSubmatch(section, -1) {
+		for _, name := range regexp.MustCompile("`(x-llmctl-[a-z-]+)").FindAllStringSubmatch(row[1], -1) {
+			inDocs[strings.TrimSuffix(name[1], "-")] = true
+		}
+	}
+	for _, pattern := range []string{"*.go", "*/*.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range files {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			for _, header := range regexp.MustCompile(`"(X-Llmctl-[A-Za-z-]+)"`).FindAllStringSubmatch(readFile(t, name), -1) {
+				switch header[1] {
+				case "X-Llmctl-": // what headers of requests begin with
+				case upstreamPrefix:
+					inCode[strings.ToLower(upstreamPrefix+strings.TrimSuffix(openAILimits, "-"))] = true
+					inCode[strings.ToLower(upstreamPrefix+strings.TrimSuffix(anthropicsLimits, "-"))] = true
+				default:
+					inCode[strings.ToLower(header[1])] = true
+				}
+			}
+		}
+	}
+	if diff := cmp.Diff(inCode, inDocs); diff != "" {
+		t.Errorf("the tables of headers (+) are not as the code (-):\n%s", diff)
+	}
+}
