@@ -95,7 +95,7 @@ func (x *exchange) rounds(ctx context.Context, q *request, steps, after []step) 
 			return f
 		}
 		// Some cannot serve the request, or not for long.
-		s.out = s.out || f.remedy == anotherTarget || f.wait > longestHint
+		s.out = s.out || f.remedy == anotherTarget || f.wait > longestHint || f.deserted && len(after) > 0
 		next := following(steps, at)
 		if next < 0 || !r.grant(x.g.elapsed(x.g.now())) {
 			return f

@@ -41,7 +41,9 @@ func (x *exchange) send(ctx context.Context, q *request, path string, body []byt
 		x.try.lease.Release(fleet.Unreached)
 		if f := x.admit(ctx, q, tried); f != nil {
 			if f.outcome == outcomeUnhealthy {
-				return nil, unreachable(err)
+				f := unreachable(err)
+				f.deserted = true
+				return nil, f
 			}
 			return nil, f
 		}
