@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 	"go.opentelemetry.io/otel/semconv/v1.41.0/genaiconv"
 )
@@ -178,4 +179,15 @@ func TestGenAITokensAreReported(t *testing.T) {
 	if strings.Contains(page, "gen_ai_client_token_usage") || !strings.Contains(page, `llmctl_gateway_tokens_total{`) {
 		t.Error("estimated tokens are told as reported ones, or not at all")
 	}
+}
+
+// BenchmarkChunk is what the time between two events costs, on all cores at once.
+func BenchmarkChunk(b *testing.B) {
+	gaps := newGenAI(prometheus.NewRegistry()).nextChunk.WithLabelValues("chat", "openai", "real-model")
+	b.ReportAllocs()
+	b.RunParallel(func(p *testing.PB) {
+		for p.Next() {
+			gaps.Observe(0.01)
+		}
+	})
 }
