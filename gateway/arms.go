@@ -26,9 +26,10 @@ func (t *target) arm() string {
 
 // armMetrics are the metrics of one target of one model, looked up once.
 type armMetrics struct {
-	attempts              *prometheus.CounterVec // outcome
-	input, cached, output prometheus.Counter
-	ttft, tpot, e2e       prometheus.Observer
+	attempts        *prometheus.CounterVec // outcome
+	cached          *prometheus.CounterVec // kind: only where upstreams tell is there a series
+	input, output   prometheus.Counter
+	ttft, tpot, e2e prometheus.Observer
 }
 
 // arms looks up the metrics of all targets of a table.
@@ -40,7 +41,7 @@ func (m *metrics) arms(t *table) {
 				t.metrics = armMetrics{
 					attempts: m.attempts.MustCurryWith(prometheus.Labels{"alias": alias, "deployment": name, "arm": arm}),
 					input:    m.armTokens.WithLabelValues(alias, name, arm, "input"),
-					cached:   m.armTokens.WithLabelValues(alias, name, arm, "cached"),
+					cached:   m.armTokens.MustCurryWith(prometheus.Labels{"alias": alias, "deployment": name, "arm": arm}),
 					output:   m.armTokens.WithLabelValues(alias, name, arm, "output"),
 					ttft:     m.ttft.WithLabelValues(alias, name, arm),
 					tpot:     m.tpot.WithLabelValues(alias, name, arm),
@@ -63,9 +64,10 @@ func (x *exchange) countAttempt(o outcome) {
 func (x *exchange) countArm(end time.Time) {
 	m := &x.try.target.metrics
 	used := x.used()
-	cached, _ := used.Cached.Value()
 	m.input.Add(float64(used.Input))
-	m.cached.Add(float64(cached))
+	if cached, ok := used.Cached.Value(); ok {
+		m.cached.WithLabelValues("cached").Add(float64(cached))
+	}
 	m.output.Add(float64(used.Output))
 	if d, ok := x.ttft(); ok {
 		m.ttft.Observe(d.Seconds())

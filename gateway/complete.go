@@ -147,6 +147,7 @@ func (x *exchange) reserve(q *request, plan []step) *failure {
 // an upstream that dies half-way then becomes a clean error.
 func (x *exchange) whole(ctx context.Context, response *http.Response) *failure {
 	body, err := readAll(io.LimitReader(response.Body, maxAnswerBody+1), response.ContentLength)
+	x.heard = x.g.now()
 	if err != nil {
 		if f := interruption(ctx); f != nil {
 			return f

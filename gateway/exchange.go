@@ -33,6 +33,7 @@ type exchange struct {
 
 	routing
 	placement
+	clocked
 	deadline    deadline
 	reservation store.Reservation
 	claim       idempotency.Claim // of its idempotency key; nil without one
@@ -94,6 +95,7 @@ func (x *exchange) authenticate() *failure {
 // succeed answers with a whole body.
 func (x *exchange) succeed(contentType string, body []byte) {
 	x.tellLimits()
+	x.tellTaken()
 	x.keepAnswer(contentType, body)
 	x.committed = true
 	x.w.Header().Set("Content-Type", contentType)
@@ -110,6 +112,7 @@ func (x *exchange) fail(f *failure) {
 	x.releaseKey()
 	if !x.committed {
 		x.tellLimits()
+		x.tellTaken()
 	}
 	x.deadline.within(x.patience())
 	switch {
