@@ -34,5 +34,5 @@
 //   - What operators see. admin.go has the paths, admin_reload.go takes a new
 //     configuration, state.go, state_fleet.go, state_metrics.go and live.go are what is
 //     going on, admin_page.go shows it.
-//   - What Envoy asks: picker.go.
+//   - What Envoy asks: picker.go. What a check of a configuration asks: verify.go.
 package gateway
