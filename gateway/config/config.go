@@ -271,7 +271,7 @@ type Timeouts struct {
 // Retry says what follows a try that failed before its first visible token.
 type Retry struct {
 	Attempts Count    `yaml:"attempts,omitempty" in:"[1,100]"` // tries in all; DefaultAttempts when absent
-	Backoff  Duration `yaml:"backoff,omitempty" in:"[1ms,1m]"` // before the second; see health.Backoff
+	Backoff  Duration `yaml:"backoff,omitempty" in:"[1us,1m]"` // before the second; see health.Backoff
 	Budget   *float64 `yaml:"budget,omitempty" in:"[0,1]"`     // retries per request over ten seconds; see health.Budget
 }
 
