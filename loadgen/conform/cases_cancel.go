@@ -163,25 +163,34 @@ func freed(leave func(context.Context, *probe) error) try {
 		if err := several(ctx, p, leaving, leave); err != nil {
 			return "", err
 		}
-		left := time.Now()
-		for {
-			now, err := p.load(ctx)
-			if err != nil {
-				return "", err
-			}
-			since := time.Since(left)
-			if !now.busy() && now.kv <= before.kv+kvNoise {
-				if since > freedWithin+tolerance {
-					return "", wrong("only after %d ms", since.Milliseconds())
-				}
-				return sprintf("idle %d ms after", since.Milliseconds()), nil
-			}
-			if since > p.o.Settle {
-				return "", wrong("after %.1f s: %s", since.Seconds(), now)
-			}
-			if err := pause(ctx, 5*time.Millisecond); err != nil {
-				return "", err
-			}
+		since, err := p.idleAgain(ctx, before, time.Now())
+		switch {
+		case err != nil:
+			return "", err
+		case since > freedWithin+tolerance:
+			return "", wrong("only after %d ms", since.Milliseconds())
+		}
+		return sprintf("idle %d ms after", since.Milliseconds()), nil
+	}
+}
+
+// idleAgain waits until the engine does as little as before, for as long as
+// Options.Settle since the last client left.
+func (p *probe) idleAgain(ctx context.Context, before load, left time.Time) (time.Duration, error) {
+	for {
+		now, err := p.load(ctx)
+		if err != nil {
+			return 0, err
+		}
+		since := time.Since(left)
+		if !now.busy() && now.kv <= before.kv+kvNoise {
+			return since, nil
+		}
+		if since > p.o.Settle {
+			return 0, wrong("after %.1f s: %s", since.Seconds(), now)
+		}
+		if err := pause(ctx, 5*time.Millisecond); err != nil {
+			return 0, err
 		}
 	}
 }
