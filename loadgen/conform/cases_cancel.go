@@ -153,12 +153,9 @@ func freed(leave func(context.Context, *probe) error) try {
 		if p.o.Metrics == "" {
 			return "", skipped("no metrics page (--metrics)")
 		}
-		before, err := p.load(ctx)
+		before, err := p.calm(ctx)
 		if err != nil {
-			return "", skipped("%v", err)
-		}
-		if before.busy() {
-			return "", skipped("the engine has other work: %s", before)
+			return "", err
 		}
 		if err := several(ctx, p, leaving, leave); err != nil {
 			return "", err
@@ -171,6 +168,25 @@ func freed(leave func(context.Context, *probe) error) try {
 			return "", wrong("only after %d ms", since.Milliseconds())
 		}
 		return sprintf("idle %d ms after", since.Milliseconds()), nil
+	}
+}
+
+// calm waits until the engine does nothing, since cases before may have left it
+// work, for as long as Options.Settle.
+func (p *probe) calm(ctx context.Context) (load, error) {
+	for begin := time.Now(); ; {
+		now, err := p.load(ctx)
+		switch {
+		case err != nil:
+			return load{}, skipped("%v", err)
+		case !now.busy():
+			return now, nil
+		case time.Since(begin) > p.o.Settle:
+			return load{}, skipped("the engine has other work, or work that clients left to it: %s", now)
+		}
+		if err := pause(ctx, 20*time.Millisecond); err != nil {
+			return load{}, err
+		}
 	}
 }
 

@@ -61,6 +61,6 @@ func (p *probe) idleBefore(ctx context.Context) (before load, ok bool) {
 	if p.o.Metrics == "" {
 		return load{}, false
 	}
-	before, err := p.load(ctx)
-	return before, err == nil && !before.busy()
+	before, err := p.calm(ctx)
+	return before, err == nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"sync"
 	"sync/atomic"
 )
 
@@ -15,10 +16,22 @@ type halfClosing struct {
 	body   []byte // what the request ends in
 	sent   []byte
 	closed *atomic.Bool
+	mu     sync.Mutex // held from the request's last byte until the half is closed
+}
+
+// Read implements net.Conn. What comes is told after the half is closed: a quick
+// server's whole answer would end the connection before.
+func (h *halfClosing) Read(p []byte) (int, error) {
+	n, err := h.Conn.Read(p)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return n, err
 }
 
 // Write implements net.Conn.
 func (h *halfClosing) Write(p []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	n, err := h.Conn.Write(p)
 	h.sent = append(h.sent, p[:n]...)
 	if err != nil || h.closed.Load() || !bytes.HasSuffix(h.sent, h.body) {
