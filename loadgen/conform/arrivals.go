@@ -97,12 +97,10 @@ func (p *probe) longEnough(ctx context.Context, alone time.Duration) (*generatio
 		switch {
 		case errors.As(err, &reason) && short != nil:
 			return nil, tooShort(short) // so many tokens are refused
-		case err != nil && ctx.Err() != nil:
-			return nil, noTime(tokens)
 		case err != nil:
 			return nil, err
 		case ctx.Err() != nil && g.outputs() == 0:
-			return nil, noTime(tokens)
+			return nil, skipped("%d tokens brought nothing before the time for the case was up (--case-timeout)", tokens)
 		}
 		if g.alone = alone; g.made() >= tellable {
 			return g, nil
@@ -116,10 +114,6 @@ func (p *probe) longEnough(ctx context.Context, alone time.Duration) (*generatio
 		return nil, skipped("the window of %d tokens is too small for a generation to look at", p.window)
 	}
 	return nil, tooShort(short)
-}
-
-func noTime(tokens int) error {
-	return skipped("%d tokens brought nothing before the time for the case was up (--case-timeout)", tokens)
 }
 
 func tooShort(g *generation) error {

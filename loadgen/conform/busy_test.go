@@ -16,7 +16,7 @@ import (
 func stress(t *testing.T) {
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
-	for range 3 * runtime.GOMAXPROCS(0) {
+	for range 2 * runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			for n := 0; ; n++ {
 				if n%1024 != 0 {
@@ -66,7 +66,7 @@ func TestABusyMachineIsNoHopThatBuffers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := faultless()
 			m.ITL = pace
-			r := check(t, hop(t, m, relays), conform.Options{Pick: []string{"buffering"}, CaseTimeout: time.Minute})
+			r := check(t, hop(t, m, relays), conform.Options{Pick: []string{"buffering"}, CaseTimeout: 15 * time.Second})
 			if failed := failures(r); len(failed) > 0 {
 				t.Errorf("failed cases: %v\n%+v", failed, r.Results)
 			}
@@ -78,7 +78,7 @@ func TestABusyMachineIsNoHopThatBuffers(t *testing.T) {
 // be: it never passes.
 func TestAHopThatBuffersDoesNotPassOnABusyMachine(t *testing.T) {
 	stress(t)
-	r := check(t, hop(t, slowly(), collects), conform.Options{Pick: []string{"buffering"}, CaseTimeout: time.Minute})
+	r := check(t, hop(t, slowly(), collects), conform.Options{Pick: []string{"buffering"}, CaseTimeout: 15 * time.Second})
 	for _, c := range r.Results {
 		if c.Verdict == conform.Pass {
 			t.Errorf("%+v", c)

@@ -2,6 +2,7 @@ package conform
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -71,16 +72,19 @@ func arriving(at look) try {
 	}
 }
 
-// inconclusive is why a look could not be repeated, be it that there was no time.
+// inconclusive is why there is nothing to look at, or why it could not be looked at
+// again. That the time for a case is up is no fault of the way that streams take.
 func inconclusive(fault, err error) error {
-	if fault == nil {
-		return err
-	}
 	reason, skipping := isSkip(err)
-	if !skipping {
-		reason = err.Error()
+	switch {
+	case fault != nil && skipping:
+		return skipped("%v; looking again: %s", fault, reason)
+	case fault != nil:
+		return skipped("%v; looking again: %v", fault, err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return skipped("the time for the case was up (--case-timeout): %v", err)
 	}
-	return skipped("%v; looking again: %s", fault, reason)
+	return err
 }
 
 // leaves reports whether ctx leaves time for something that takes so long.

@@ -3,6 +3,7 @@ package conform
 import (
 	"context"
 	"net/http"
+	"net/http/httptrace"
 	"time"
 )
 
@@ -57,16 +58,20 @@ var cancelCases = []Case{
 // longTokens is how long an answer is that a client leaves.
 const longTokens = 1024
 
-// leave sends a long chat and leaves it: when enough says so, or after a while.
+// leave sends a long chat and leaves it: when enough says so, or some time after it
+// was sent.
 func (p *probe) leave(ctx context.Context, streaming bool, after time.Duration, enough func(*streamed) bool) error {
 	r, err := p.longRequest(ctx, p.fits(longTokens), streaming)
 	if err != nil {
 		return err
 	}
 	if after > 0 {
-		limited, cancel := context.WithTimeout(ctx, after)
-		defer cancel()
-		ctx = limited
+		left, leave := context.WithCancel(ctx)
+		defer leave()
+		timer := time.AfterFunc(time.Hour, leave)
+		defer timer.Stop()
+		// A busy machine may need longer than that to connect.
+		ctx = httptrace.WithClientTrace(left, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { timer.Reset(after) }})
 	}
 	// That the answer does not come to its end is what is wanted.
 	_, _ = p.readStream(ctx, r, enough)
