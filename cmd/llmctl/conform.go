@@ -15,6 +15,7 @@ import (
 
 	"github.com/llmctl/llmctl/internal/atomicfile"
 	"github.com/llmctl/llmctl/internal/iostreams"
+	"github.com/llmctl/llmctl/internal/units"
 	"github.com/llmctl/llmctl/loadgen/conform"
 	"github.com/llmctl/llmctl/profiles"
 	"github.com/llmctl/llmctl/reports"
@@ -28,6 +29,7 @@ type conformFlags struct {
 	secondKeyEnv  string
 	limitedKeyEnv string
 	junit         string
+	maxBody       string
 	list, quiet   bool
 }
 
@@ -49,7 +51,7 @@ The key comes from OPENAI_API_KEY; further keys are named by the variables that
 hold them. What can not be told is skipped with the reason.`,
 		Example: `  llmctl conform --endpoint http://localhost:8000
   llmctl conform --endpoint http://localhost:8000 --metrics http://localhost:8000/metrics --slow
-  llmctl conform --endpoint http://localhost:8080 --suite gateway --second-key-env KEY_B --limited-key-env KEY_C
+  llmctl conform --endpoint http://localhost:8080 --suite gateway --second-key-env KEY_B --limited-key-env KEY_C --max-body 32MiB
   llmctl conform --endpoint http://localhost:8000 --case stream --case 'errors/*' --junit conform.xml
   llmctl conform --list`,
 		Args: cobra.NoArgs,
@@ -75,6 +77,7 @@ func (f *conformFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.options.Model, "model", "", "model on the wire (default: the only one listed)")
 	flags.StringVar(&f.options.EmbeddingModel, "embedding-model", "", "model of the embeddings case (default: that of --model)")
 	flags.IntVar(&f.options.Context, "context", 0, "tokens of the model's window (default: what the endpoint lists)")
+	flags.StringVar(&f.maxBody, "max-body", "", "largest request that the endpoint documents to take, such as 32MiB (default: unknown)")
 	flags.StringVar(&f.options.Metrics, "metrics", "", "URL of the engine's metrics page, to see that it forgets clients that leave")
 	flags.StringVar(&f.secondKeyEnv, "second-key-env", "", "environment variable with another tenant's key")
 	flags.StringVar(&f.limitedKeyEnv, "limited-key-env", "", "environment variable with a key of at most 39 requests a minute")
@@ -109,6 +112,13 @@ func (f *conformFlags) resolve(s *iostreams.IO) error {
 	}
 	if o.Context < 0 {
 		return fmt.Errorf("--context %d is negative", o.Context)
+	}
+	if f.maxBody != "" {
+		n, err := units.ParseBytes(f.maxBody)
+		if err != nil || n <= 0 {
+			return fmt.Errorf("--max-body: %q is no size above 0, expected one like 32MiB", f.maxBody)
+		}
+		o.MaxBody = n
 	}
 	if page, err := url.Parse(o.Metrics); o.Metrics != "" && (err != nil || page.Host == "") {
 		return errors.New("--metrics is no URL, expected one like http://localhost:8000/metrics")

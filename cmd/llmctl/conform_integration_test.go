@@ -65,11 +65,13 @@ func startServer(t *testing.T, env []string, args ...string) string {
 const conformGateway = `
 listen: 127.0.0.1:0
 tenants:
-  - { name: a, keys: [{ key_env: KEY_A }] }
+  - { name: a, keys: [{ key_env: KEY_A }], models: [assistant] }
   - { name: b, keys: [{ key_env: KEY_B }] }
-  - { name: limited, keys: [{ key_env: KEY_LIMITED }], limits: { rpm: 10 } }
+  - { name: limited, keys: [{ key_env: KEY_LIMITED }], models: [assistant], limits: { rpm: 10 } }
 providers: [{ name: local, endpoints: [ENGINE_URL], key_env: ENGINE_KEY }]
-models: [{ alias: assistant, targets: [{ provider: local, model: builtin }] }]
+models:
+  - { alias: assistant, targets: [{ provider: local, model: builtin }] }
+  - { alias: private, targets: [{ provider: local, model: builtin }] } # tenant b's alone
 `
 
 // Our own engine and gateway hold every must-case of the conformance suite, with
@@ -95,7 +97,7 @@ func TestOwnServersConform(t *testing.T) {
 	}{
 		{"engine", []string{"OPENAI_API_KEY=sk-own-engine"}, []string{"--endpoint", engine}},
 		{"gateway", append(slices.Clone(keys), "OPENAI_API_KEY=sk-own-tenant-a"), []string{
-			"--endpoint", gateway, "--suite", "gateway", "--second-key-env", "KEY_B", "--limited-key-env", "KEY_LIMITED",
+			"--endpoint", gateway, "--suite", "gateway", "--second-key-env", "KEY_B", "--limited-key-env", "KEY_LIMITED", "--max-body", "32MiB",
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

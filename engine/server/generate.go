@@ -93,11 +93,18 @@ func refuseSubmit(w http.ResponseWriter, err error) {
 		w.Header().Set("Retry-After", "1")
 		refuse(w, http.StatusServiceUnavailable, err.Error(), "", "overloaded")
 	case errors.Is(err, context.Canceled):
-		// The client has left; there is nobody to tell.
+		tellGone(w)
 	default:
 		refuse(w, http.StatusBadRequest, err.Error(), "", "")
 	}
 }
+
+// statusClientGone is what nginx calls an answer that nobody waits for.
+const statusClientGone = 499
+
+// tellGone ends the answer to a client that has left. One that closed only its
+// sending half hears of it: to say nothing would be net/http's 200.
+func tellGone(w http.ResponseWriter) { w.WriteHeader(statusClientGone) }
 
 // refuseUnanswered answers for a request that the engine took and did not finish.
 func refuseUnanswered(w http.ResponseWriter, reason sched.FinishReason) {
@@ -127,7 +134,8 @@ func (a *answer) whole(ctx context.Context, w http.ResponseWriter) {
 	for {
 		e, err := a.stream.Next(ctx)
 		if err != nil {
-			return // the client has left
+			tellGone(w)
+			return
 		}
 		text.WriteString(e.Text)
 		switch e.Finish {
@@ -180,7 +188,8 @@ func (a *answer) events(ctx context.Context, w http.ResponseWriter, o *openai.St
 	}
 	e, err := a.stream.Next(ctx)
 	if err != nil {
-		return // the client has left
+		tellGone(w)
+		return
 	}
 	if e.Finish == sched.Aborted || e.Finish == sched.Failed {
 		refuseUnanswered(w, e.Finish)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"strconv"
 	"strings"
@@ -164,6 +165,26 @@ func (g *turnstile) pass() {
 }
 
 func (g *turnstile) release() { g.once.Do(func() { close(g.proceed) }) }
+
+// A client that closed only its sending half looks like one that left, and must not
+// be told that all went well.
+func TestAnAnswerThatIsGivenUpIsNoSuccess(t *testing.T) {
+	e, err := engine.New(engine.Config{Blocks: 512, Executor: &script{text: "x"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.Close)
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	for _, stream := range []string{"false", "true"} {
+		body := strings.NewReader(`{"messages":[{"role":"user","content":"a"}],"stream":` + stream + "}")
+		w := httptest.NewRecorder()
+		New(e, Options{}).ServeHTTP(w, httptest.NewRequestWithContext(gone, http.MethodPost, "/v1/chat/completions", body))
+		if w.Code != statusClientGone {
+			t.Errorf("stream %s: %d %s", stream, w.Code, w.Body)
+		}
+	}
+}
 
 // TestClientThatLeavesFreesItsBlocks drops the connection of a request that is
 // queued, in prefill or in decode, streamed or not.

@@ -82,8 +82,8 @@ func (c *Case) Slow() bool { return c.slow }
 func Cases() []Case {
 	return slices.Concat(
 		modelCases, wholeCases, streamCases, framingCases, usageCases, bufferingCases,
-		errorCases, authCases, parameterCases, headerCases, cachingCases,
-		connectionCases, cancelCases, limitCases, idempotencyCases, slowCases, apiCases, secretCases,
+		errorCases, bodyCases, authCases, parameterCases, headerCases, cachingCases,
+		connectionCases, halfClosedCases, cancelCases, limitCases, idempotencyCases, slowCases, apiCases, secretCases,
 	)
 }
 

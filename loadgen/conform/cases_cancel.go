@@ -3,6 +3,7 @@ package conform
 import (
 	"context"
 	"net/http"
+	"net/http/httptrace"
 	"time"
 )
 
@@ -57,16 +58,20 @@ var cancelCases = []Case{
 // longTokens is how long an answer is that a client leaves.
 const longTokens = 1024
 
-// leave sends a long chat and leaves it: when enough says so, or after a while.
+// leave sends a long chat and leaves it: when enough says so, or some time after it
+// was sent.
 func (p *probe) leave(ctx context.Context, streaming bool, after time.Duration, enough func(*streamed) bool) error {
 	r, err := p.longRequest(ctx, p.fits(longTokens), streaming)
 	if err != nil {
 		return err
 	}
 	if after > 0 {
-		limited, cancel := context.WithTimeout(ctx, after)
-		defer cancel()
-		ctx = limited
+		left, leave := context.WithCancel(ctx)
+		defer leave()
+		timer := time.AfterFunc(time.Hour, leave)
+		defer timer.Stop()
+		// A busy machine may need longer than that to connect.
+		ctx = httptrace.WithClientTrace(left, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { timer.Reset(after) }})
 	}
 	// That the answer does not come to its end is what is wanted.
 	_, _ = p.readStream(ctx, r, enough)
@@ -153,35 +158,60 @@ func freed(leave func(context.Context, *probe) error) try {
 		if p.o.Metrics == "" {
 			return "", skipped("no metrics page (--metrics)")
 		}
-		before, err := p.load(ctx)
+		before, err := p.calm(ctx)
 		if err != nil {
-			return "", skipped("%v", err)
-		}
-		if before.busy() {
-			return "", skipped("the engine has other work: %s", before)
+			return "", err
 		}
 		if err := several(ctx, p, leaving, leave); err != nil {
 			return "", err
 		}
-		left := time.Now()
-		for {
-			now, err := p.load(ctx)
-			if err != nil {
-				return "", err
-			}
-			since := time.Since(left)
-			if !now.busy() && now.kv <= before.kv+kvNoise {
-				if since > freedWithin+tolerance {
-					return "", wrong("only after %d ms", since.Milliseconds())
-				}
-				return sprintf("idle %d ms after", since.Milliseconds()), nil
-			}
-			if since > p.o.Settle {
-				return "", wrong("after %.1f s: %s", since.Seconds(), now)
-			}
-			if err := pause(ctx, 5*time.Millisecond); err != nil {
-				return "", err
-			}
+		since, err := p.idleAgain(ctx, before, time.Now())
+		switch {
+		case err != nil:
+			return "", err
+		case since > freedWithin+tolerance:
+			return "", wrong("only after %d ms", since.Milliseconds())
+		}
+		return sprintf("idle %d ms after", since.Milliseconds()), nil
+	}
+}
+
+// calm waits until the engine does nothing, since cases before may have left it
+// work, for as long as Options.Settle.
+func (p *probe) calm(ctx context.Context) (load, error) {
+	for begin := time.Now(); ; {
+		now, err := p.load(ctx)
+		switch {
+		case err != nil:
+			return load{}, skipped("%v", err)
+		case !now.busy():
+			return now, nil
+		case time.Since(begin) > p.o.Settle:
+			return load{}, skipped("the engine has other work, or work that clients left to it: %s", now)
+		}
+		if err := pause(ctx, 20*time.Millisecond); err != nil {
+			return load{}, err
+		}
+	}
+}
+
+// idleAgain waits until the engine does as little as before, for as long as
+// Options.Settle since the last client left.
+func (p *probe) idleAgain(ctx context.Context, before load, left time.Time) (time.Duration, error) {
+	for {
+		now, err := p.load(ctx)
+		if err != nil {
+			return 0, err
+		}
+		since := time.Since(left)
+		if !now.busy() && now.kv <= before.kv+kvNoise {
+			return since, nil
+		}
+		if since > p.o.Settle {
+			return 0, wrong("after %.1f s: %s", since.Seconds(), now)
+		}
+		if err := pause(ctx, 5*time.Millisecond); err != nil {
+			return 0, err
 		}
 	}
 }

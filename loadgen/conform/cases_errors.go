@@ -135,37 +135,6 @@ var errorCases = []Case{
 		try: deepNesting,
 	},
 	{
-		ID: "errors/large-body", Title: "a body of 3 MiB is taken", Level: Should, Suite: Engine,
-		Why: "two pictures are as large", Issue: "mnfst#2126, aisix#853",
-		Sends: "the plain chat with 3 MiB of white space between its members", Expect: "200",
-		needs: whole, try: func(ctx context.Context, p *probe) (string, error) {
-			a, err := p.post(ctx, chatPath, padded(p.chat(members{"max_tokens": 1}), 3<<20))
-			if err != nil {
-				return "", err
-			}
-			if a.status != http.StatusOK {
-				return "", wrong("%s", a.said())
-			}
-			return "200", nil
-		},
-	},
-	{
-		ID: "errors/too-large", Title: "a body of 40 MiB is refused with 413", Level: Should, Suite: Engine,
-		Why: "without a bound some clients fill the memory of all; a 413 in HTML tells SDKs nothing", Issue: "cc-router#41",
-		Sends: "the plain chat with 40 MiB of white space between its members, and Expect: 100-continue", Expect: "413 with an error in JSON",
-		try: func(ctx context.Context, p *probe) (string, error) {
-			a, err := p.ask(ctx, request{
-				method: http.MethodPost, path: chatPath, body: []byte(padded(p.chat(members{"max_tokens": 1}), 40<<20)),
-				// A server that refuses by the length need not be sent the body.
-				header: http.Header{"Expect": {"100-continue"}},
-			})
-			if err != nil {
-				return "", wrong("the connection ended before an answer: %v", err)
-			}
-			return refusal(a, http.StatusRequestEntityTooLarge)
-		},
-	},
-	{
 		ID: "errors/context-length", Title: "a prompt beyond the window is refused", Level: Must, Suite: Engine,
 		Why:   "a prompt that is cut without a word gets an answer to another question",
 		Sends: "a chat with as many words as the window has tokens", Expect: "400 with an error in JSON",
@@ -245,11 +214,6 @@ func deepNesting(ctx context.Context, p *probe) (string, error) {
 		return "", wrong("after it: %s", after.said())
 	}
 	return a.said(), nil
-}
-
-// padded is a JSON object with white space after its first brace.
-func padded(object string, size int) string {
-	return "{" + strings.Repeat(" ", size) + object[1:]
 }
 
 // tooLong asks with a prompt that has no room in the window.

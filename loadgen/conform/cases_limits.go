@@ -1,10 +1,12 @@
 package conform
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"regexp"
 	"strconv"
+	"strings"
 )
 
 // mostToLimit is how many requests are sent to reach a limit.
@@ -66,6 +68,13 @@ var limitCases = []Case{
 			}
 			return "200", nil
 		},
+	},
+	{
+		ID: "limits/other-paths", Title: "a spent key is spent on every path", Level: Must, Suite: Gateway,
+		Why: "a limit that one path goes around is none", Issue: "maximhq/bifrost#2873",
+		Sends:  "chats with the limited key until it is stopped, then a completion and embeddings, each again when it is answered, up to three times",
+		Expect: "each path stops the key at least once with 429, but those that refuse the main key, too",
+		needs:  whole, try: stopsEverywhere,
 	},
 }
 
@@ -132,4 +141,75 @@ func limitHeadersAtLimit(ctx context.Context, p *probe) (string, error) {
 		return "", wrong("%s", seen)
 	}
 	return seen, nil
+}
+
+// stopsEverywhere tries a spent key on other paths. A limit that refills may let
+// one request pass, but not three with chats between them.
+func stopsEverywhere(ctx context.Context, p *probe) (string, error) {
+	if p.o.LimitedKey == "" {
+		return "", skipped("no limited key (--limited-key-env)")
+	}
+	var stopped []string
+	for _, at := range p.otherPaths() {
+		a, err := p.ask(ctx, at)
+		if err != nil {
+			return "", err
+		}
+		if a.status != http.StatusOK {
+			continue // a path that nobody can take
+		}
+		if err := p.stopsAt(ctx, at); err != nil {
+			return "", err
+		}
+		stopped = append(stopped, at.path)
+	}
+	if len(stopped) == 0 {
+		return "", skipped("the endpoint has no other path")
+	}
+	return "429 for " + strings.Join(stopped, " and "), nil
+}
+
+// otherPaths are requests that take other ways through a gateway than chats.
+func (p *probe) otherPaths() []request {
+	return []request{
+		{method: http.MethodPost, path: completionsPath, body: []byte(encode(members{"model": p.model, "prompt": "one two", "max_tokens": 1}))},
+		{method: http.MethodPost, path: embeddingsPath, body: []byte(encode(members{"model": cmp.Or(p.o.EmbeddingModel, p.model), "input": "one"}))},
+	}
+}
+
+// stopsAt expects a request with the limited key to be stopped once that is spent.
+func (p *probe) stopsAt(ctx context.Context, at request) error {
+	at.key = &p.o.LimitedKey
+	const tries = 3
+	for range tries {
+		if err := p.spend(ctx); err != nil {
+			return err
+		}
+		a, err := p.ask(ctx, at)
+		switch {
+		case err != nil:
+			return err
+		case a.status == http.StatusTooManyRequests:
+			return nil
+		case a.status != http.StatusOK:
+			return wrong("POST %s with a spent key was answered %s", at.path, a.said())
+		}
+	}
+	return wrong("POST %s with a spent key was answered %d times of %d", at.path, tries, tries)
+}
+
+// spend sends chats with the limited key until it is stopped.
+func (p *probe) spend(ctx context.Context) error {
+	for range mostToLimit {
+		a, err := p.limited(ctx)
+		switch {
+		case err != nil:
+			return err
+		case a.status == http.StatusTooManyRequests:
+			return nil
+		case a.status != http.StatusOK:
+			return skipped("a chat with the limited key was answered %s", a.said())
+		}
+	}
+	return skipped("the limited key was not stopped (limits/429)")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strings"
 )
 
 var modelCases = []Case{
@@ -20,6 +21,24 @@ var modelCases = []Case{
 		Sends:  "GET /v1/models/MODEL",
 		Expect: "200 and the model's object",
 		try:    showsModel,
+	},
+	{
+		ID: "models/other-tenants", Title: "another tenant's model does not exist", Level: Must, Suite: Gateway,
+		Why:    "names of models tell what others build; a 403 confirms a guess",
+		Sends:  "GET /v1/models/MODEL with a model that the second key lists and the main one does not, and with one that does not exist",
+		Expect: "404 for both, in the same words but for the name",
+		try: hidesModels(func(ctx context.Context, p *probe, model string) (*answer, error) {
+			return p.ask(ctx, request{path: "/v1/models/" + url.PathEscape(model)})
+		}),
+	},
+	{
+		ID: "models/others-by-chat", Title: "a chat does not tell another tenant's model from none", Level: Info, Suite: Gateway,
+		Why:    "403 tells users that a permission is missing, and strangers that the name is right",
+		Sends:  "a chat with a model that the second key lists and the main one does not, and with one that does not exist",
+		Expect: "404 for both, in the same words but for the name",
+		needs:  whole, try: hidesModels(func(ctx context.Context, p *probe, model string) (*answer, error) {
+			return p.post(ctx, chatPath, p.chat(members{"model": model, "max_tokens": 1}))
+		}),
 	},
 }
 
@@ -52,4 +71,57 @@ func showsModel(ctx context.Context, p *probe) (string, error) {
 		return "", wrong("%s", a.said())
 	}
 	return "200 and its id", nil
+}
+
+// hidesModels makes a try that compares what one key is told of a model that only
+// another may use with what it is told of one that does not exist.
+func hidesModels(ask func(ctx context.Context, p *probe, model string) (*answer, error)) try {
+	return func(ctx context.Context, p *probe) (string, error) {
+		name, err := p.foreignModel(ctx)
+		if err != nil {
+			return "", err
+		}
+		theirs, err := ask(ctx, p, name)
+		if err != nil {
+			return "", err
+		}
+		none, err := ask(ctx, p, noModel)
+		if err != nil {
+			return "", err
+		}
+		if _, err := refusal(theirs, http.StatusNotFound); err != nil {
+			return "", err
+		}
+		told, usual := words(theirs, name), words(none, noModel)
+		if theirs.status != none.status || told != usual {
+			return "", wrong("%d %q, and of one that does not exist %d %q", theirs.status, clip(told, 100), none.status, clip(usual, 100))
+		}
+		return "404, as if it did not exist", nil
+	}
+}
+
+// words are what an answer says of a model, without its name.
+func words(a *answer, model string) string {
+	return strings.ReplaceAll(a.get("error.message").String()+" "+a.get("error.code").String(), model, "MODEL")
+}
+
+// foreignModel is a model that the second key lists and the main one does not.
+func (p *probe) foreignModel(ctx context.Context) (string, error) {
+	if p.o.SecondKey == "" {
+		return "", skipped("no second key (--second-key-env)")
+	}
+	own := map[string]bool{}
+	for _, m := range p.models {
+		own[m.ID] = true
+	}
+	a, err := p.ask(ctx, request{path: "/v1/models", key: &p.o.SecondKey})
+	if err != nil {
+		return "", err
+	}
+	for _, m := range a.get("data").Array() {
+		if id := m.Get("id").String(); id != "" && !own[id] {
+			return id, nil
+		}
+	}
+	return "", skipped("the second key lists no model that the main one does not")
 }

@@ -26,7 +26,8 @@ type request struct {
 	path   string
 	body   []byte
 	header http.Header
-	key    *string // another key; one that is empty sends none
+	key    *string           // another key; one that is empty sends none
+	over   http.RoundTripper // another transport than the run's
 }
 
 // answer is a whole answer.
@@ -92,13 +93,20 @@ func (p *probe) open(ctx context.Context, r request) (*http.Response, *answer, e
 	}
 	p.sent.Add(1)
 	begin := time.Now()
-	response, err := p.transport.RoundTrip(req)
+	response, err := p.via(r).RoundTrip(req)
 	if err != nil {
 		return nil, nil, plain(ctx, err, begin)
 	}
 	a.status, a.header = response.StatusCode, response.Header
 	p.watch(r.path, a)
 	return response, a, nil
+}
+
+func (p *probe) via(r request) http.RoundTripper {
+	if r.over != nil {
+		return r.over
+	}
+	return p.transport
 }
 
 func (p *probe) authorize(h http.Header, key *string) {

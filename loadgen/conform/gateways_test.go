@@ -60,6 +60,17 @@ func (g *tenants) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
+	if g.models(w, r, key, body) {
+		return
+	}
+	if g.flaws["bodies of 8 MiB at most"] && len(body) > 8<<20 {
+		refuse(w, http.StatusRequestEntityTooLarge)
+		return
+	}
+	if g.flaws["other paths are free"] && r.URL.Path != "/v1/chat/completions" {
+		g.engine.ServeHTTP(w, r)
+		return
+	}
 	limited := key == limitedKey || g.flaws["the limit is everybody's"] && g.left <= 0
 	if limited && r.Method == http.MethodPost && g.stopped(w) {
 		return
@@ -77,6 +88,31 @@ func (g *tenants) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	answer := g.answer(r, key, body)
 	send(w, answer)
+}
+
+// models answers for models of one tenant: those of the second are m, as
+// everybody's, and theirs.
+func (g *tenants) models(w http.ResponseWriter, r *http.Request, key string, body []byte) bool {
+	name, card := strings.CutPrefix(r.URL.Path, "/v1/models/")
+	if !card {
+		name = gjson.GetBytes(body, "model").Str
+	}
+	switch {
+	case r.URL.Path == "/v1/models" && key == secondKey:
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"object":"list","data":[{"id":"m","object":"model"},{"id":"theirs","object":"model"}]}`)
+	case name == "theirs" && g.flaws["another's model is forbidden"]:
+		refuse(w, http.StatusForbidden)
+	case name == "theirs" && g.flaws["another's model is told from none"]:
+		refuse(w, http.StatusNotFound)
+	case name != "" && name != "m":
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = io.WriteString(w, `{"error":{"message":"there is no model `+name+`","type":"invalid_request_error","param":"model","code":"model_not_found"}}`)
+	default:
+		return false
+	}
+	return true
 }
 
 // stopped counts against the limit, and refuses when it is reached.
@@ -200,6 +236,10 @@ var gatewayFlaws = []struct {
 	{"no Retry-After", []string{"limits/retry-after"}},
 	{"Retry-After is 0", []string{"limits/retry-after"}},
 	{"the limit is everybody's", []string{"limits/apart"}},
+	{"other paths are free", []string{"limits/other-paths"}},
+	{"bodies of 8 MiB at most", []string{"errors/pictures"}},
+	{"another's model is forbidden", []string{"models/other-tenants", "models/others-by-chat"}},
+	{"another's model is told from none", []string{"models/other-tenants", "models/others-by-chat"}},
 	{"keys are ignored", []string{"idempotency/replay"}},
 	{"keys are everybody's", []string{"idempotency/tenants"}},
 	{"conflicts are replayed", []string{"idempotency/conflict"}},
@@ -214,7 +254,8 @@ func TestGatewaysFlaws(t *testing.T) {
 		t.Run(tt.flaw, func(t *testing.T) {
 			t.Parallel()
 			r := check(t, newTenants(tt.flaw), conform.Options{
-				Suite: conform.Gateway, Pick: []string{"limits", "idempotency", "caching"}, SecondKey: secondKey, LimitedKey: limitedKey, CaseTimeout: time.Minute,
+				Suite: conform.Gateway, Pick: []string{"limits", "idempotency", "caching", "models/other*", "errors/pictures"},
+				SecondKey: secondKey, LimitedKey: limitedKey, MaxBody: 32 << 20, CaseTimeout: time.Minute,
 			})
 			got := failures(r)
 			if tt.flaw == "the limit is everybody's" {

@@ -72,24 +72,8 @@ func TestBuffering(t *testing.T) {
 		relay func(w http.ResponseWriter, r *http.Response)
 		want  []string
 	}{
-		{"passes on at once", func(w http.ResponseWriter, r *http.Response) {
-			w.WriteHeader(r.StatusCode)
-			buf := make([]byte, 4<<10)
-			for {
-				n, err := r.Body.Read(buf)
-				if _, failed := w.Write(buf[:n]); failed != nil || err != nil {
-					return
-				}
-				_ = http.NewResponseController(w).Flush()
-			}
-		}, []string{}},
-		{"waits for the end", func(w http.ResponseWriter, r *http.Response) {
-			var all bytes.Buffer
-			if _, err := io.Copy(&all, r.Body); err == nil {
-				w.WriteHeader(r.StatusCode)
-				_, _ = w.Write(all.Bytes())
-			}
-		}, []string{"buffering/spread", "buffering/header"}},
+		{"passes on at once", relays, []string{}},
+		{"waits for the end", collects, []string{"buffering/spread", "buffering/header"}},
 		{"sends the header, then waits for the end", func(w http.ResponseWriter, r *http.Response) {
 			w.WriteHeader(r.StatusCode)
 			_ = http.NewResponseController(w).Flush()

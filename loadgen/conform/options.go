@@ -13,6 +13,7 @@ type Options struct {
 	Model          string // on the wire; empty takes the only one that the endpoint lists
 	EmbeddingModel string // empty is Model
 	Context        int    // tokens of the model's window; 0 takes what the endpoint lists
+	MaxBody        int64  // bytes of the largest request that the endpoint documents to take; 0 is unknown
 
 	Key        string // bearer key; empty sends none
 	SecondKey  string // of another tenant

@@ -35,7 +35,7 @@ type probe struct {
 	plainStream memo[*streamed]
 	usageStream memo[*streamed]
 	wideStream  memo[*streamed]
-	longStream  memo[*generation]
+	arrivals    arrivals
 	extended    memo[bool]
 	stopped     memo[*answer]    // what the limited key's limit answered
 	replayed    memo[[2]*answer] // two answers under one Idempotency-Key

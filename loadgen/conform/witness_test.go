@@ -15,7 +15,8 @@ import (
 var lacking = []string{
 	"models/card", "framing/accel-buffering",
 	"errors/wrong-types", "errors/no-messages", "errors/negative-max-tokens", "errors/temperature", "errors/unknown-model-code",
-	"errors/all-fields", "errors/allow", "errors/nesting", "errors/too-large", "errors/context-length", "errors/context-length-code", "auth/two-headers",
+	"errors/all-fields", "errors/allow", "errors/nesting", "errors/context-length", "errors/context-length-code", "errors/too-large",
+	"auth/two-headers",
 	"params/n", "params/stop", "params/logprobs", "params/tools", "params/json",
 	"headers/request-id", "headers/request-id-kept", "headers/request-id-on-errors", "headers/nosniff", "caching/prefix-salt",
 }
@@ -34,6 +35,7 @@ var elsewhere = []string{
 	"cancel/before-output", "cancel/mid-stream", "cancel/whole", "cancel/hundred",
 	"cancel/freed-before-output", "cancel/freed-mid-stream", "cancel/freed-whole",
 	"connection/after-idle", "connection/parallel", // twists_test.go
+	"connection/half-closed", // halfclosed_test.go
 }
 
 // For every case there is a server that fails it: a case that can not fail says
