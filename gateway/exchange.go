@@ -109,6 +109,7 @@ func (x *exchange) fail(f *failure) {
 	x.failure = f
 	x.releaseKey()
 	if !x.committed {
+		x.w.Header().Del("X-Llmctl-Cache") // an error is neither from a cache nor from a model
 		x.tellLimits()
 	}
 	x.deadline.within(x.patience())
