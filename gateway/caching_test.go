@@ -130,7 +130,7 @@ func TestAHitTakesARequestAndNoTokens(t *testing.T) {
 		`llmctl_gateway_cache_requests_total{alias="small",cache="exact",reason="",result="hit"} 2`,
 		`llmctl_gateway_cache_requests_total{alias="small",cache="exact",reason="",result="miss"} 1`,
 		`llmctl_gateway_cache_answers 1`,
-		`llmctl_gateway_tokens_total{alias="small",deployment="cluster/real-model",kind="input",tenant="search"} 11`,
+		`llmctl_gateway_tokens_total{alias="small",arm="stable",deployment="cluster/real-model",kind="input",tenant="search"} 11`,
 		`llmctl_gateway_saved_tokens_total{alias="small",by="exact_cache",deployment="cluster/real-model",kind="input",tenant="search"} 22`,
 		`llmctl_gateway_saved_tokens_total{alias="small",by="exact_cache",deployment="cluster/real-model",kind="output",tenant="search"} 4`,
 		`llmctl_gateway_saved_usd_total{alias="small",by="exact_cache",deployment="cluster/real-model",tenant="search"} 3e-05`,

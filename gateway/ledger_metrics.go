@@ -9,7 +9,7 @@ import (
 // money are the metrics of what requests used, cost and saved. They count what the
 // ledger keeps, so that both say the same.
 type money struct {
-	tokens      *prometheus.CounterVec // tenant, alias, deployment, kind
+	tokens      *prometheus.CounterVec // tenant, alias, deployment, arm, kind
 	cost        *prometheus.CounterVec // tenant, alias, deployment
 	unpriced    *prometheus.CounterVec // the same
 	savedTokens *prometheus.CounterVec // tenant, alias, deployment, by, kind
@@ -22,7 +22,7 @@ func newMoney() money {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + name, Help: help}, labels)
 	}
 	return money{
-		tokens:      counter("tokens_total", "Tokens that requests were charged for; cached ones are part of input, reasoning ones of output.", "kind"),
+		tokens:      counter("tokens_total", "Tokens that requests were charged for; cached ones are part of input, reasoning ones of output.", "arm", "kind"),
 		cost:        counter("cost_usd_total", "What requests were charged, where the price is known."),
 		unpriced:    counter("unpriced_requests_total", "Requests whose cost is unknown, for their deployment has no price."),
 		savedTokens: counter("saved_tokens_total", "Tokens that were not generated, by what saved them; by=\"cancellation\" is an upper bound.", "by", "kind"),
@@ -52,10 +52,10 @@ func (m *money) used(r *usage.Record) {
 	}
 	cached, _ := r.Tokens.Cached.Value()
 	reasoning, _ := r.Tokens.Reasoning.Value()
-	tokens(m.tokens, r.Tokens.Input, "input")
-	tokens(m.tokens, int64(cached), "cached")
-	tokens(m.tokens, r.Tokens.Output, "output")
-	tokens(m.tokens, int64(reasoning), "reasoning")
+	tokens(m.tokens, r.Tokens.Input, r.Arm, "input")
+	tokens(m.tokens, int64(cached), r.Arm, "cached")
+	tokens(m.tokens, r.Tokens.Output, r.Arm, "output")
+	tokens(m.tokens, int64(reasoning), r.Arm, "reasoning")
 	if cost, ok := r.Cost.Total().Value(); ok {
 		dollars(m.cost, cost)
 	} else {

@@ -259,7 +259,7 @@ func TestRecordHoldsWhatIsKnown(t *testing.T) {
 	}
 	metrics := s.metrics()
 	for kind, n := range map[string]int{"input": 9, "cached": 8, "output": 4, "reasoning": 3} {
-		line := fmt.Sprintf(`llmctl_gateway_tokens_total{alias="small",deployment="cluster/real-model",kind=%q,tenant="search"} %d`, kind, n)
+		line := fmt.Sprintf(`llmctl_gateway_tokens_total{alias="small",arm="canary",deployment="cluster/real-model",kind=%q,tenant="search"} %d`, kind, n)
 		if !strings.Contains(metrics, line+"\n") {
 			t.Errorf("metrics lack %s", line)
 		}

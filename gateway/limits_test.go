@@ -69,7 +69,7 @@ func TestLimitsAreReservedSettledAndTold(t *testing.T) {
 		`llmctl_gateway_limit_tokens_total{event="settled",tenant="search"} 26`,
 		`llmctl_gateway_limit_tokens_total{event="refunded",tenant="search"} 16`,
 		`llmctl_gateway_limit_tokens_total{event="debt",tenant="search"} 20`,
-		`llmctl_gateway_tokens_total{alias="small",deployment="cluster/real-model",kind="output",tenant="search"} 4`,
+		`llmctl_gateway_tokens_total{alias="small",arm="stable",deployment="cluster/real-model",kind="output",tenant="search"} 4`,
 		`llmctl_gateway_requests_total{alias="small",outcome="rate_limited",status="429",tenant="search"} 2`,
 	} {
 		if !strings.Contains(metrics, line+"\n") {

@@ -85,16 +85,18 @@ func TestEveryTryIsMeteredAnew(t *testing.T) {
 func TestAClientThatLeavesASecondTryOwesThatOne(t *testing.T) {
 	const reported = `data: {"id":"1","choices":[{"index":0,"delta":{"role":"assistant"}}],"usage":{"prompt_tokens":500,"completion_tokens":40}}` + "\n\n"
 	var calls atomic.Int64
-	arrived := make(chan struct{}, 1)
+	arrived, left := make(chan struct{}, 1), make(chan struct{})
 	s := serve(t, script(&calls, breakOff(reported), func(_ http.ResponseWriter, r *http.Request) {
 		arrived <- struct{}{}
 		<-r.Context().Done()
+		close(left)
 	}), patient)
 	ctx, leave := context.WithCancel(t.Context())
 	done := s.send(ctx, streamBody, "")
 	wait(t, arrived, "the second try")
 	leave()
 	wait(t, done, "the client's end")
+	wait(t, left, "the upstream to hear of it")
 	s.settled()
 	if got := s.gateway.limits.Ledger().Settled; got != 1 {
 		t.Errorf("%d tokens charged, want the prompt's estimate", got)
