@@ -81,6 +81,29 @@ func TestStrangeRequestsAreRefusedAsJSON(t *testing.T) {
 	s.settled()
 }
 
+// What net/http answers before there is a handler to ask: docs/gateway.md names these.
+func TestWhatIsNoHTTPNeverReachesTheAPI(t *testing.T) {
+	s := serve(t, mustNotBeCalled(t))
+	address := strings.TrimPrefix(s.url, "http://")
+	for request, status := range map[string]int{
+		"nonsense\r\n\r\n":                                         400,
+		"GET /v1/models HTTP/1.1\r\n\r\n":                          400, // no host
+		"GET /v1/models HTTP/1.1\r\nHost: x\r\nbad header\r\n\r\n": 400,
+		"GET /v1/models HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("x", 2<<20) + "\r\n\r\n": 431,
+		"POST /v1/models HTTP/1.1\r\nHost: x\r\nExpect: wonders\r\n\r\n":                      417,
+		"POST /v1/models HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n":              501,
+		"GET /v1/models HTTP/3.7\r\nHost: x\r\n\r\n":                                          505,
+	} {
+		if got := exchangeRaw(t, address, "", request); got.status != status || gjson.Valid(got.body) && got.body != "" {
+			t.Errorf("%.60q: status %d, want %d: %s", request, got.status, status, got.body)
+		}
+	}
+	s.settled()
+	if s.logs.String() != "" {
+		t.Errorf("log %s", s.logs)
+	}
+}
+
 func TestCleanPaths(t *testing.T) {
 	for p, want := range map[string]bool{
 		"/": true, "/v1/models": true, "/v1/models/": true, "/v1/models/org/name.v2": true, "/v1/.hidden": true, "/v1/a..b": true,
