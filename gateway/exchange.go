@@ -24,12 +24,13 @@ type exchange struct {
 	table   *table   // of the configuration that it began with
 	dialect *dialect // nil where no model is asked for
 
-	who   *principal // nil until authenticated
-	model *model     // nil until the alias is known
-	try   *attempt   // the last one; nil before the first
-	body  weighed
-	span  trace.Span // nil without tracing
-	live  *live
+	who    *principal // nil until authenticated
+	model  *model     // nil until the alias is known
+	try    *attempt   // the last one; nil before the first
+	body   weighed
+	answer weighedAnswer // of the last try, where it is not streamed
+	span   trace.Span    // nil without tracing
+	live   *live
 
 	routing
 	placement
@@ -133,6 +134,7 @@ func (x *exchange) finish() {
 	x.releaseKey()
 	x.caching.end()
 	x.body.letGo()
+	x.answer.letGo()
 	x.meter(end)
 	x.g.lives.remove(x.live)
 	x.observe(end)

@@ -69,7 +69,7 @@ func newMetrics(g *Gateway) *metrics {
 		tpot:     histogram("tpot_seconds", "Time per output token after the first, streams with two tokens or more.", tpotBuckets),
 		e2e:      histogram("e2e_seconds", "From the request's arrival to its end, successful ones only.", e2eBuckets),
 	}
-	m.registry.MustRegister(m.requests, m.limits, m.rejections, m.upstream, m.filtered, m.caches, m.replays, m.inFlight, m.shed, m.queueWait, m.ttft, m.tpot, m.e2e, m.attempts, endpoints{g}, kept{g}, ledgerStats{g}, limitsStore{g},
+	m.registry.MustRegister(m.requests, m.limits, m.rejections, m.upstream, m.filtered, m.caches, m.replays, m.inFlight, m.shed, m.queueWait, m.ttft, m.tpot, m.e2e, m.attempts, endpoints{g}, kept{g}, heldBodies{g}, ledgerStats{g}, limitsStore{g},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.registry.MustRegister(m.money.collectors()...)
 	m.genAI = newGenAI(m.registry)

@@ -10,6 +10,7 @@ type Config struct {
 	Store        Store       `yaml:"store,omitempty"`
 	Traces       Traces      `yaml:"traces,omitempty"`
 	MaxBody      Size        `yaml:"max_body,omitempty"`      // largest request body; 0 means DefaultMaxBody
+	MaxAnswer    Size        `yaml:"max_answer,omitempty"`    // largest answer that is not streamed; 0 means DefaultMaxAnswer
 	Origins      []Origin    `yaml:"origins,omitempty"`       // of pages in browsers, beside the gateway's own host, that may use WebSocket
 	SSEKeepAlive Duration    `yaml:"sse_keepalive,omitempty"` // silence after which a stream gets a comment, for proxies; never when absent
 	CacheSize    Size        `yaml:"cache_size,omitempty"`    // memory of all answers that are kept; 0 means DefaultCacheSize
