@@ -128,7 +128,7 @@ func (x *exchange) resolve(alias string) *failure {
 
 // reserve takes what the request may use from its tenant's and key's limits.
 func (x *exchange) reserve(q *request, plan []step) *failure {
-	ask := q.ask()
+	ask := q.ask(roomiest(plan, q.input))
 	ask.Cost = dearest(plan)
 	reservation, levels, err := x.g.limits.Reserve(x.r.Context(), x.who.account, ask)
 	setLimitHeaders(x.w.Header(), levels)

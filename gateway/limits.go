@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"strconv"
@@ -11,18 +12,23 @@ import (
 	"github.com/llmctl/llmctl/internal/openai"
 )
 
-// ask is what the request may use at most.
-func (r *request) ask() limit.Ask {
+// ask is what the request may use at most. Where its client names no limit of the
+// output, that is the alias's own, or an assumption, and no more than room, the tokens
+// of output that the roomiest of its targets has; 0 where that is not known.
+func (r *request) ask(room int64) limit.Ask {
 	if r.free {
 		return limit.Ask{}
 	}
-	output, unbounded := r.maxTokens, false
-	if output == 0 {
-		output, unbounded = assumedOutput, true
+	if !r.dialect.generates {
+		return limit.Ask{Tokens: limit.Tokens{Input: r.input}}
+	}
+	output, unbounded := cmp.Or(r.maxTokens, assumedOutput), r.maxKey == ""
+	if unbounded && room > 0 {
+		output = min(output, room)
 	}
 	return limit.Ask{
 		Tokens:    limit.Tokens{Input: r.input, Output: output * r.generated},
-		Unbounded: unbounded || r.maxKey == "",
+		Unbounded: unbounded,
 	}
 }
 

@@ -147,7 +147,7 @@ func TestAsk(t *testing.T) {
 				t.Fatal(err)
 			}
 			r.bound(test.limit)
-			if diff := cmp.Diff(test.want, r.ask()); diff != "" {
+			if diff := cmp.Diff(test.want, r.ask(0)); diff != "" {
 				t.Errorf("ask (-want +got):\n%s", diff)
 			}
 		})
