@@ -2,11 +2,70 @@ package gateway
 
 import (
 	"context"
+	"errors"
+	"slices"
 
 	"github.com/llmctl/llmctl/gateway/limit"
+	"github.com/llmctl/llmctl/gateway/route"
 	"github.com/llmctl/llmctl/gateway/store"
 	"github.com/llmctl/llmctl/gateway/usage"
 )
+
+// reserve takes what the request may use from its tenant's and key's limits, and
+// returns what of the plan they allow. Where a budget does not hold the dearest of its
+// targets, the request may still go to cheaper ones: a fallback that costs much must not
+// keep a request from the target that is to serve it.
+func (x *exchange) reserve(q *request, plan []step) ([]step, *failure) {
+	ask := q.ask(roomiest(plan, q.input))
+	for {
+		ask.Cost = dearest(plan)
+		reservation, levels, err := x.g.limits.Reserve(x.r.Context(), x.who.account, ask)
+		if r, ok := errors.AsType[*limit.Rejection](err); ok && r.Quota() {
+			if cheaper := x.cheaper(plan, ask.Tokens); len(cheaper) > 0 {
+				plan = cheaper
+				continue
+			}
+		}
+		setLimitHeaders(x.w.Header(), levels)
+		x.toldLimits = true
+		if err != nil {
+			return nil, x.limited(err)
+		}
+		x.reservation = reservation
+		x.g.metrics.reserved(x.who.tenant.name, reservation.Reserved().Tokens)
+		return plan, nil
+	}
+}
+
+// cheaper returns the plan without its dearest steps: none, when all cost the same.
+func (x *exchange) cheaper(plan []step, t limit.Tokens) (rest []step) {
+	most := dearest(plan)(t)
+	var out []route.Left
+	for _, s := range plan {
+		if dearest([]step{s})(t) < most {
+			rest = append(rest, s)
+			continue
+		}
+		i, fallback := x.model.place(s.target)
+		out = append(out, route.Left{Target: i, Fallback: fallback, Why: route.OverBudget})
+	}
+	if len(rest) == 0 {
+		return nil
+	}
+	x.left = append(x.left, out...)
+	if rest[0].target != plan[0].target {
+		rest[0].instead = string(route.OverBudget)
+	}
+	return rest
+}
+
+// place is where a target is among the model's: at is its inverse.
+func (m *model) place(t *target) (i int, fallback bool) {
+	if t.fallback {
+		return slices.Index(m.fallbacks, t), true
+	}
+	return slices.Index(m.targets, t), false
+}
 
 // dearest is what tokens cost at most: at the dearest of the deployments that the
 // request may go to. A price that is unknown is none.

@@ -54,7 +54,7 @@ func (x *exchange) complete() *failure {
 	if f != nil {
 		return f
 	}
-	if f := x.reserve(q, plan); f != nil {
+	if plan, f = x.reserve(q, plan); f != nil {
 		return f
 	}
 	defer x.sketch(q)
@@ -123,21 +123,6 @@ func (x *exchange) resolve(alias string) *failure {
 		return &failure{status: http.StatusForbidden, outcome: outcomeForbidden,
 			body: openai.NewError("permission_error", "this key may not use the model", "model", "model_not_allowed")}
 	}
-	return nil
-}
-
-// reserve takes what the request may use from its tenant's and key's limits.
-func (x *exchange) reserve(q *request, plan []step) *failure {
-	ask := q.ask(roomiest(plan, q.input))
-	ask.Cost = dearest(plan)
-	reservation, levels, err := x.g.limits.Reserve(x.r.Context(), x.who.account, ask)
-	setLimitHeaders(x.w.Header(), levels)
-	x.toldLimits = true
-	if err != nil {
-		return x.limited(err)
-	}
-	x.reservation = reservation
-	x.g.metrics.reserved(x.who.tenant.name, reservation.Reserved().Tokens)
 	return nil
 }
 

@@ -161,7 +161,7 @@ func (x *exchange) replay(q *request, hit cache.Hit, into, result string) (answe
 		return false, nil
 	}
 	q.free = true
-	if f := x.reserve(q, nil); f != nil {
+	if _, f := x.reserve(q, nil); f != nil {
 		return false, f
 	}
 	x.looked(into, result, "")
