@@ -17,6 +17,7 @@ import (
 // keep a request from the target that is to serve it.
 func (x *exchange) reserve(q *request, plan []step) ([]step, *failure) {
 	ask := q.ask(roomiest(plan, q.input))
+	ask.Counted = x.caching.embedding.close()
 	for {
 		ask.Cost = dearest(plan)
 		reservation, levels, err := x.g.limits.Reserve(x.r.Context(), x.who.account, ask)

@@ -136,6 +136,7 @@ func (x *exchange) finish() {
 	x.body.letGo()
 	x.answer.letGo()
 	x.meter(end)
+	x.meterEmbedding(end)
 	x.g.lives.remove(x.live)
 	x.observe(end)
 }
@@ -144,6 +145,7 @@ func (x *exchange) finish() {
 // answer is complete, so that its next request finds the slot free.
 func (x *exchange) settle() {
 	x.store(x.g.now())
+	x.caching.embedding.close() // of a request that came to nothing before its own reservation
 	if x.reservation == nil {
 		return
 	}

@@ -25,9 +25,18 @@ var (
 )
 
 // sums returns the sum of all usage.
-func (s *stand) sums() usage.Group {
+func (s *stand) sums() usage.Group { return s.sumsWhere(nil) }
+
+// sumsOf are those of one arm.
+func (s *stand) sumsOf(arm string) usage.Group {
+	return s.sumsWhere(map[usage.Dimension]string{usage.Arm: arm})
+}
+
+func (s *stand) sumsWhere(where map[usage.Dimension]string) usage.Group {
 	s.t.Helper()
-	groups, err := s.gateway.ledger.Sums(context.Background(), always) // also when the test is over
+	q := always
+	q.Where = where
+	groups, err := s.gateway.ledger.Sums(context.Background(), q) // also when the test is over
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -289,4 +289,12 @@ type Semantic struct {
 	// Timeout bounds the wait for an embedding, after which the model is asked.
 	// DefaultEmbedding when absent.
 	Timeout Duration `yaml:"timeout,omitempty"`
+	// USDPer1M is what embeddings cost; they have input alone.
+	USDPer1M InputPrice `yaml:"usd_per_1m,omitempty"`
+}
+
+// InputPrice is $ per million tokens of what has input alone. An absent price is
+// unknown, and costs nothing.
+type InputPrice struct {
+	Input *float64 `yaml:"input,omitempty" in:"[0,1000000]"`
 }

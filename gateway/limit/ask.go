@@ -8,6 +8,9 @@ type Ask struct {
 	Unbounded bool
 	// Cost is what tokens cost at most; nil means nothing.
 	Cost func(Tokens) Money
+	// Counted says that the request was counted before, with a reservation of its own
+	// for what came first: it does not count as a second one.
+	Counted bool
 }
 
 // leastShare is the part of an assumed output that must be there for a request to be
@@ -17,7 +20,18 @@ const leastShare = 8
 
 // Span is what a request reserves: Most where there is as much, else what is there,
 // and never less than Least. They differ in output and cost only.
-type Span struct{ Most, Least Use }
+type Span struct {
+	Most, Least Use
+	Counted     bool
+}
+
+// Requests is how many the reservation counts as.
+func (s Span) Requests() int64 {
+	if s.Counted {
+		return 0
+	}
+	return 1
+}
 
 // Within is what the request reserves of scopes with the bounds. One that says how much
 // it may use reserves that. Of one that does not, Output is an assumption. It is cut to
@@ -30,7 +44,7 @@ func (a Ask) Within(bounds ...Bounds) Span {
 	most := a.clamped()
 	if !a.Unbounded {
 		use := Use{Tokens: most, Cost: a.cost(most)}
-		return Span{use, use}
+		return Span{use, use, a.Counted}
 	}
 	for _, b := range bounds {
 		if b.OutputTPM > 0 {
@@ -38,7 +52,7 @@ func (a Ask) Within(bounds ...Bounds) Span {
 		}
 	}
 	least := Tokens{Input: most.Input, Output: (most.Output + leastShare - 1) / leastShare}
-	s := Span{Use{most, a.cost(most)}, Use{least, a.cost(least)}}
+	s := Span{Use{most, a.cost(most)}, Use{least, a.cost(least)}, a.Counted}
 	for _, b := range bounds {
 		for _, budget := range []Money{b.Day, b.Month} {
 			if budget > 0 {

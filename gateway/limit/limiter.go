@@ -99,12 +99,13 @@ func (l *Limiter) Reserve(now time.Duration, ask Ask, scopes ...*Scope) (*Reserv
 	for _, s := range scopes {
 		bounds = append(bounds, s.bounds)
 	}
-	want, refused := l.check(now, ask.Within(bounds...), scopes)
+	span := ask.Within(bounds...)
+	want, refused := l.check(now, span, scopes)
 	if refused != nil {
 		return nil, refused
 	}
 	for _, s := range scopes {
-		s.debit(want)
+		s.debit(span.Requests(), want)
 	}
 	l.ledger.Reserve(want)
 	return &Reservation{limiter: l, scopes: scopes, Reserved: want}, nil
@@ -129,7 +130,7 @@ func (l *Limiter) check(now time.Duration, span Span, scopes []*Scope) (want Use
 	}
 	want = span.atLeast(want)
 	for _, s := range scopes {
-		worst = worse(worst, s.tryRates(want.Tokens))
+		worst = worse(worst, s.tryRates(span.Requests(), want.Tokens))
 		worst = worse(worst, s.trySlots())
 		worst = worse(worst, s.tryBudgets(l.origin.Add(now), want.Cost))
 	}

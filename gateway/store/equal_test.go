@@ -68,7 +68,7 @@ func (w *twin) configure(t *rapid.T) {
 
 func (w *twin) reserve(t *rapid.T) {
 	asked := useOf().Draw(t, "ask")
-	a := limit.Ask{Tokens: asked.Tokens, Unbounded: rapid.Bool().Draw(t, "unbounded"),
+	a := limit.Ask{Tokens: asked.Tokens, Unbounded: rapid.Bool().Draw(t, "unbounded"), Counted: rapid.Bool().Draw(t, "counted"),
 		Cost: func(t limit.Tokens) limit.Money { // the least output costs less
 			return asked.Cost / (1 + limit.Money(max(asked.Output-t.Output, 0)/(1+max(asked.Output, 0)/3)))
 		}}

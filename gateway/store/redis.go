@@ -175,9 +175,9 @@ func (r *Redis) newID() string { return r.instance + "." + strconv.FormatInt(r.s
 
 // take runs the reservation in Redis.
 func (r *Redis) take(ctx context.Context, l *lent, s limit.Span) (reply, error) {
-	args := make([]any, 0, 9+9*len(l.shared.scopes))
+	args := make([]any, 0, 10+9*len(l.shared.scopes))
 	args = appendUse(append(args, l.id, lease.Microseconds()), s.Most)
-	args = appendMoney(append(args, s.Least.Output), s.Least.Cost)
+	args = append(appendMoney(append(args, s.Least.Output), s.Least.Cost), s.Requests())
 	for _, s := range l.shared.scopes {
 		args = appendScope(args, s)
 	}

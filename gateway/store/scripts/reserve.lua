@@ -1,13 +1,15 @@
 -- Takes what a request may use from every scope, or nothing from any.
 -- ARGV: id, lease in µs, input, output, cost (2), the least output and cost (2) that it
--- takes where there is not as much left, then for each scope its field, requests, input
--- and output a minute, slots, a day's (2) and a month's budget (2).
+-- takes where there is not as much left, how many requests it counts as (1, or 0 when
+-- it was counted before), then for each scope its field, requests, input and output a
+-- minute, slots, a day's (2) and a month's budget (2).
 -- Returns whether it was admitted, the time with the output and cost (2) that it got,
 -- and the scopes after it.
 local now = clock()
 reclaim(now)
 local input, output, cost = tonumber(ARGV[3]), tonumber(ARGV[4]), {tonumber(ARGV[5]), tonumber(ARGV[6])}
 local least_output, least_cost = tonumber(ARGV[7]), {tonumber(ARGV[8]), tonumber(ARGV[9])}
+local requests = tonumber(ARGV[10])
 
 local function spare_money(s, spent, limit)
   if limit[1] == 0 and limit[2] == 0 then return end
@@ -31,7 +33,7 @@ local function affords(s, spent, limit)
 end
 
 local function admits(s, n)
-  if not has(s.requests, 1) then return false end
+  if not has(s.requests, requests) then return false end
   if not has(s.input, input) then return false end
   if not has(s.output, output) then return false end
   if n[4] > 0 and s.open >= n[4] then return false end
@@ -40,7 +42,7 @@ local function admits(s, n)
 end
 
 local fields, bounds, fits = {}, {}, true
-for i = 10, #ARGV, 9 do
+for i = 11, #ARGV, 9 do
   local n = {}
   for j = 1, 8 do n[j] = tonumber(ARGV[i + j]) end
   local s = load(ARGV[i], now)
@@ -61,7 +63,7 @@ local granted = string.format('%.0f %.0f %.0f', output, cost[1], cost[2])
 if fits then
   for _, field in ipairs(fields) do
     local s = scopes[field]
-    settle_bucket(s.requests, 0, 1)
+    settle_bucket(s.requests, 0, requests)
     settle_bucket(s.input, 0, input)
     settle_bucket(s.output, 0, output)
     s.open = s.open + 1
