@@ -75,7 +75,7 @@ func (x *exchange) read() (*request, *failure) {
 		x.began = x.g.now() // how long the client took to send it after it connected is its own affair
 	}
 	if errors.Is(err, errBodies) {
-		return nil, crowded(err)
+		return nil, crowded(errBodies)
 	}
 	if err != nil {
 		if big, ok := errors.AsType[*http.MaxBytesError](err); ok {

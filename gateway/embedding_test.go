@@ -138,3 +138,20 @@ func TestEmbeddingsThatNobodyCountsAreEstimated(t *testing.T) {
 		}
 	}
 }
+
+// A request for which an embedding was made, and that then can go nowhere, leaves no
+// slot taken, and its embedding on the bill.
+func TestAnEmbeddingOfARequestThatGoesNowhere(t *testing.T) {
+	now, embeddings := midnight, atomic.Int64{}
+	s := serve(t, embedsCounted(&embeddings, true), budgeted(&now, 1e6, 0), cachingByMeaning, pricedEmbeddings,
+		configure(func(c *config.Config) { c.Models[0].Targets[0].Context, c.Tenants[0].Limits.Concurrent = 1, 1 }))
+	for range 2 {
+		if got := s.post(asking("cancel my order")); got.status != 400 {
+			t.Errorf("status %d: %s", got.status, got.body)
+		}
+	}
+	if got := standing(t, s); got.Open != 0 || got.Day.Spent != 2*7_000 || embeddings.Load() != 2 {
+		t.Errorf("%d open, %v spent after %d embeddings", got.Open, got.Day.Spent, embeddings.Load())
+	}
+	s.settled()
+}

@@ -114,3 +114,18 @@ func TestCleanPaths(t *testing.T) {
 		}
 	}
 }
+
+func BenchmarkOrdinary(b *testing.B) {
+	s := serve(b, replies(200, plainReply))
+	nothing := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+	h := s.gateway.ordinary(nothing)
+	r := httptest.NewRequest(http.MethodPost, "/v1/chat/completions", nil)
+	for _, name := range []string{"Authorization", "Content-Type", "Accept", "User-Agent", "Accept-Encoding", "X-Request-Id", "Traceparent", "X-Stainless-Lang"} {
+		r.Header.Set(name, "some value of the usual length")
+	}
+	w := httptest.NewRecorder()
+	b.ReportAllocs()
+	for b.Loop() {
+		h.ServeHTTP(w, r)
+	}
+}
