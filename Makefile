@@ -110,9 +110,15 @@ bin/python/bin/python:
 	python3 -m venv bin/python
 	bin/python/bin/pip install --quiet openai==3.57.0
 
+# Tests of files with the tag alone: what runs without it has run in make test.
+# Sizing's try more with the tag than without.
+INTEGRATION = $(shell grep -rlE '^//go:build.*\bintegration' --include='*_test.go' . | xargs sed -nE 's/^func (Test[A-Za-z0-9_]+).*/\1/p' | paste -sd '|')
+
 .PHONY: integration
 integration: bin/python/bin/python ## run the tests that need more than Go, or minutes
-	LLMCTL_OPENAI_PYTHON=$(CURDIR)/bin/python/bin/python $(GO) test -tags integration -timeout 30m ./cmd/... ./sizing/... ./gateway/... ./internal/house/...
+	@test -n "$(INTEGRATION)"
+	LLMCTL_OPENAI_PYTHON=$(CURDIR)/bin/python/bin/python $(GO) test -tags integration -timeout 30m -run '^($(INTEGRATION))$$' ./cmd/... ./gateway/... ./internal/house/... ./sizing/accuracy
+	$(GO) test -tags integration -timeout 30m ./sizing
 
 .PHONY: ci
 ci: lint race integration fuzz ## everything: lint, race, integration tier, a short fuzz run

@@ -19,6 +19,8 @@ type attempt struct {
 	lease     *fleet.Lease // of an endpoint; nil until one is picked
 	reached   atomic.Bool  // the upstream got at least the header
 	unreached bool         // the endpoint gave no answer at all
+	placed    time.Time    // when it got its first endpoint; zero before that
+	answered  http.Header  // of the endpoint's answer; nil without one
 }
 
 // endpoint is the one that was tried last, or nil.
@@ -93,7 +95,7 @@ func (x *exchange) rounds(ctx context.Context, q *request, steps, after []step) 
 			return f
 		}
 		// Some cannot serve the request, or not for long.
-		s.out = s.out || f.remedy == anotherTarget || f.wait > longestHint
+		s.out = s.out || f.remedy == anotherTarget || f.wait > longestHint || f.deserted && len(after) > 0
 		next := following(steps, at)
 		if next < 0 || !r.grant(x.g.elapsed(x.g.now())) {
 			return f
@@ -180,9 +182,13 @@ func (x *exchange) attempt(ctx context.Context, q *request, t *target) (f *failu
 		return f
 	}
 	x.enter(phaseFirst)
+	x.try.placed = x.g.now()
 	fared := fleet.Neutral // unless this returns
 	defer func() { x.try.lease.Release(fared) }()
 	f = x.exchangeWith(ctx, q, path, body, hideUsage)
+	now := x.g.now()
+	x.back(now)
+	x.countOperation(f, now)
 	fared = x.fared(f)
 	return f
 }
@@ -216,6 +222,7 @@ func (x *exchange) exchangeWith(ctx context.Context, q *request, path string, bo
 		_ = response.Body.Close() // a bare connection, which no context ends
 		return badAnswer("the upstream switched to a protocol that nobody asked for", nil)
 	}
+	x.try.answered = response.Header
 	x.spent.answered(response.Header)
 	if !q.stream {
 		x.weighAnswer(response)

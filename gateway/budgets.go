@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/llmctl/llmctl/gateway/limit"
@@ -10,33 +9,6 @@ import (
 	"github.com/llmctl/llmctl/gateway/store"
 	"github.com/llmctl/llmctl/gateway/usage"
 )
-
-// reserve takes what the request may use from its tenant's and key's limits, and
-// returns what of the plan they allow. Where a budget does not hold the dearest of its
-// targets, the request may still go to cheaper ones: a fallback that costs much must not
-// keep a request from the target that is to serve it.
-func (x *exchange) reserve(q *request, plan []step) ([]step, *failure) {
-	ask := q.ask(roomiest(plan, q.input))
-	ask.Counted = x.caching.embedding.close()
-	for {
-		ask.Cost = dearest(plan)
-		reservation, levels, err := x.g.limits.Reserve(x.r.Context(), x.who.account, ask)
-		if r, ok := errors.AsType[*limit.Rejection](err); ok && r.Quota() {
-			if cheaper := x.cheaper(plan, ask.Tokens); len(cheaper) > 0 {
-				plan = cheaper
-				continue
-			}
-		}
-		setLimitHeaders(x.w.Header(), levels)
-		x.toldLimits = true
-		if err != nil {
-			return nil, x.limited(err)
-		}
-		x.reservation = reservation
-		x.g.metrics.reserved(x.who.tenant.name, reservation.Reserved().Tokens)
-		return plan, nil
-	}
-}
 
 // cheaper returns the plan without its dearest steps: none, when all cost the same.
 func (x *exchange) cheaper(plan []step, t limit.Tokens) (rest []step) {

@@ -131,6 +131,7 @@ func (x *exchange) resolve(alias string) *failure {
 func (x *exchange) whole(ctx context.Context, response *http.Response) *failure {
 	x.weighAnswer(response)
 	body, err := readAll(io.LimitReader(response.Body, x.table.maxAnswer+1), response.ContentLength)
+	x.heard = x.g.now()
 	if errors.Is(err, errAnswers) {
 		return crowded(errAnswers)
 	}

@@ -34,6 +34,7 @@ type exchange struct {
 
 	routing
 	placement
+	clocked
 	deadline    deadline
 	reservation store.Reservation
 	claim       idempotency.Claim // of its idempotency key; nil without one
@@ -95,6 +96,7 @@ func (x *exchange) authenticate() *failure {
 // succeed answers with a whole body.
 func (x *exchange) succeed(contentType string, body []byte) {
 	x.tellLimits()
+	x.tellTaken()
 	x.keepAnswer(contentType, body)
 	x.committed = true
 	x.w.Header().Set("Content-Type", contentType)
@@ -112,6 +114,7 @@ func (x *exchange) fail(f *failure) {
 	if !x.committed {
 		x.w.Header().Del("X-Llmctl-Cache") // an error is neither from a cache nor from a model
 		x.tellLimits()
+		x.tellTaken()
 	}
 	x.deadline.within(x.patience())
 	switch {

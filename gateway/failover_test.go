@@ -223,3 +223,43 @@ func TestClosedLoopOverADeadEndpoint(t *testing.T) {
 	wg.Wait()
 	s.settled()
 }
+
+// A fallback does not wait until dead endpoints have been tried as often as one that
+// may answer the next time; where there is none, they are.
+func TestDeadEndpointsKeepNoFallbackWaiting(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		fallback bool
+		backoff  time.Duration
+		status   int
+		retries  string
+	}{
+		{"with a fallback", true, patience, 200, "1"},
+		{"without one", false, time.Microsecond, 502, "2"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := serve(t, replies(200, plainReply), configure(func(c *config.Config) {
+				c.Providers = append(c.Providers, config.Provider{Name: "dead", Endpoints: []string{deadEndpoint(t)}})
+				c.Models[0].Targets = []config.Target{{Provider: "dead", Model: "gone"}}
+				if test.fallback {
+					c.Models[0].Fallback = []config.Target{{Provider: "cluster", Model: "spare"}}
+				}
+				c.Models[0].Retry = config.Retry{Attempts: 3, Backoff: config.Duration(test.backoff)}
+			}))
+			for range 2 { // the second time the endpoint is known to be dead
+				got := s.post(plainBody)
+				if got.status != test.status || got.header.Get("X-Llmctl-Attempted-Retries") != test.retries {
+					t.Errorf("status %d after %s retries, want %d after %s", got.status, got.header.Get("X-Llmctl-Attempted-Retries"), test.status, test.retries)
+				}
+			}
+		})
+	}
+}
+
+// deadEndpoint is an address at which nobody listens any more.
+func deadEndpoint(t *testing.T) string {
+	t.Helper()
+	server := httptest.NewServer(http.NotFoundHandler())
+	server.Close()
+	return server.URL
+}

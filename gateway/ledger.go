@@ -79,16 +79,7 @@ func (x *exchange) used() (t usage.Tokens) {
 	if !x.chargeable() {
 		return t
 	}
-	m := &x.spent
-	counts := m.tokens()
-	t = usage.Tokens{Input: counts.Input, Output: counts.Output, Estimated: !m.reported}
-	if m.reported && m.toldCached {
-		t.Cached = optional.Counted(int(m.usage.cached))
-	}
-	if m.reported && m.toldReasoning {
-		t.Reasoning = optional.Counted(int(m.usage.reasoning))
-	}
-	return t
+	return x.spent.used()
 }
 
 // cost is what the tenant is charged, and what was saved. Both can change until

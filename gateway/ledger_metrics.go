@@ -4,6 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/llmctl/llmctl/gateway/usage"
+	"github.com/llmctl/llmctl/internal/optional"
 )
 
 // money are the metrics of what requests used, cost and saved. They count what the
@@ -50,12 +51,15 @@ func (m *money) used(r *usage.Record) {
 			vec.WithLabelValues(append([]string{r.Tenant, r.Alias, deployment}, labels...)...).Add(n.USD())
 		}
 	}
-	cached, _ := r.Tokens.Cached.Value()
-	reasoning, _ := r.Tokens.Reasoning.Value()
+	told := func(n optional.Count, kind string) { // a series of zeros says more than none
+		if n, ok := n.Value(); ok {
+			m.tokens.WithLabelValues(r.Tenant, r.Alias, deployment, r.Arm, kind).Add(float64(n))
+		}
+	}
 	tokens(m.tokens, r.Tokens.Input, r.Arm, "input")
-	tokens(m.tokens, int64(cached), r.Arm, "cached")
+	told(r.Tokens.Cached, "cached")
 	tokens(m.tokens, r.Tokens.Output, r.Arm, "output")
-	tokens(m.tokens, int64(reasoning), r.Arm, "reasoning")
+	told(r.Tokens.Reasoning, "reasoning")
 	if cost, ok := r.Cost.Total().Value(); ok {
 		dollars(m.cost, cost)
 	} else {

@@ -32,6 +32,33 @@ func (r *request) ask(room int64) limit.Ask {
 	}
 }
 
+// reserve takes what the request may use from its tenant's and key's limits, and
+// returns what of the plan they allow. Where a budget does not hold the dearest of its
+// targets, the request may still go to cheaper ones: a fallback that costs much must not
+// keep a request from the target that is to serve it.
+func (x *exchange) reserve(q *request, plan []step) ([]step, *failure) {
+	ask := q.ask(roomiest(plan, q.input))
+	ask.Counted = x.caching.embedding.close()
+	for {
+		ask.Cost = dearest(plan)
+		reservation, levels, err := x.g.limits.Reserve(x.r.Context(), x.who.account, ask)
+		if r, ok := errors.AsType[*limit.Rejection](err); ok && r.Quota() {
+			if cheaper := x.cheaper(plan, ask.Tokens); len(cheaper) > 0 {
+				plan = cheaper
+				continue
+			}
+		}
+		setLimitHeaders(x.w.Header(), levels)
+		x.toldLimits = true
+		if err != nil {
+			return nil, x.limited(err)
+		}
+		x.reservation = reservation
+		x.g.metrics.reserved(x.who.tenant.name, reservation.Reserved().Tokens)
+		return plan, nil
+	}
+}
+
 // tellLimits tells a client where it stands, of whom nothing was asked.
 func (x *exchange) tellLimits() {
 	if x.who == nil || x.toldLimits {

@@ -8,6 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/llmctl/llmctl/gateway/limit"
+	"github.com/llmctl/llmctl/gateway/usage"
 	"github.com/llmctl/llmctl/internal/optional"
 )
 
@@ -116,6 +117,19 @@ func (m *meter) tokens() limit.Tokens {
 		return limit.Tokens{Input: m.usage.input, Output: m.usage.output + m.unsaid}
 	}
 	return m.estimate
+}
+
+// used is the same with its parts, as far as the upstream told them.
+func (m *meter) used() usage.Tokens {
+	counts := m.tokens()
+	t := usage.Tokens{Input: counts.Input, Output: counts.Output, Estimated: !m.reported}
+	if m.reported && m.toldCached {
+		t.Cached = optional.Counted(int(m.usage.cached))
+	}
+	if m.reported && m.toldReasoning {
+		t.Reasoning = optional.Counted(int(m.usage.reasoning))
+	}
+	return t
 }
 
 func (m *meter) source() string {

@@ -134,3 +134,32 @@ func TestRequestsAtOnceKeepTheirLabels(t *testing.T) {
 		}
 	}
 }
+
+// Cached and reasoning tokens have series where upstreams tell of them, zeros included,
+// and none where nobody does.
+func TestTokensThatNobodyToldHaveNoSeries(t *testing.T) {
+	for _, test := range []struct {
+		name, details string
+		want          bool
+	}{
+		{"untold", ``, false},
+		{"told", `,"prompt_tokens_details":{"cached_tokens":0},"completion_tokens_details":{"reasoning_tokens":0}`, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := serve(t, replies(200, strings.Replace(plainReply, `"total_tokens":13`, `"total_tokens":13`+test.details, 1)))
+			s.post(plainBody)
+			s.settled()
+			for _, kind := range []string{"cached", "reasoning"} {
+				var found []string
+				for _, series := range seriesOf(s.metrics()) {
+					if strings.Contains(series, `kind="`+kind+`"`) {
+						found = append(found, series)
+					}
+				}
+				if told := slices.ContainsFunc(found, func(s string) bool { return strings.HasPrefix(s, "llmctl_gateway_tokens_total{") }); told != test.want || !test.want && len(found) > 0 {
+					t.Errorf("series of %s: %v", kind, found)
+				}
+			}
+		})
+	}
+}

@@ -39,6 +39,11 @@ func (x *exchange) ttft() (time.Duration, bool) {
 	return x.first.Sub(x.began), !x.first.IsZero()
 }
 
+// ttfc is the time from sending the try to the first output, absent as ttft is.
+func (x *exchange) ttfc() (time.Duration, bool) {
+	return x.first.Sub(x.try.placed), !x.first.IsZero()
+}
+
 // tpot is the time per output token after the first.
 func (x *exchange) tpot() (time.Duration, bool) {
 	n := x.spent.tokens().Output
@@ -80,7 +85,7 @@ func (x *exchange) count(end time.Time) {
 	if o, e := x.outcome(), x.try.endpoint(); o.upstreamFault() && e != nil {
 		m.upstream.WithLabelValues(x.try.target.provider.name, e.URL, string(o)).Inc()
 	}
-	x.countGenAI(end)
+	x.countServed(end)
 	x.countAttempt(x.outcome())
 	x.countArm(end)
 }

@@ -71,8 +71,8 @@ func TestCausesInTheLogAreShort(t *testing.T) {
 	}
 }
 
-// Every outcome and every error code is in the docs.
-func TestEveryOutcomeAndCodeIsDocumented(t *testing.T) {
+// Every outcome is in the docs.
+func TestEveryOutcomeIsDocumented(t *testing.T) {
 	docs := readDocs(t)
 	source, err := os.ReadFile("outcome.go")
 	if err != nil {
@@ -85,14 +85,6 @@ func TestEveryOutcomeAndCodeIsDocumented(t *testing.T) {
 	for _, o := range outcomes {
 		if !strings.Contains(docs, "| `"+string(o[1])+"` |") {
 			t.Errorf("outcome %s is not in the table", o[1])
-		}
-	}
-	for _, code := range []string{
-		"invalid_api_key", "model_not_allowed", "class_not_allowed", "context_length_exceeded", "unsupported_parameter", "class_not_served", "model_not_found", "unsupported_endpoint", "not_found", "method_not_allowed", "request_too_large", "rate_limit_exceeded",
-		"upstream_unreachable", "upstream_auth_error", "upstream_error", "stream_interrupted", "overloaded", "upstream_timeout",
-	} {
-		if !regexp.MustCompile("(?m)^\\| \\d+ \\| .*`" + code + "`").MatchString(docs) {
-			t.Errorf("error code %s is not in the table", code)
 		}
 	}
 }

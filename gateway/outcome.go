@@ -92,6 +92,7 @@ type failure struct {
 	retryAfter string         // seconds, or a date from upstream; empty leaves the header out
 	wait       time.Duration  // the same to the millisecond, where it is known; zero leaves that header out
 	noRetry    bool           // the same request can never succeed
+	deserted   bool           // no endpoint of the target's can be reached
 	resource   limit.Resource // which limit turned it away
 	cause      error          // for the log only
 	remedy     remedy

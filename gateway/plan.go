@@ -26,6 +26,8 @@ type routing struct {
 	class string       // latency class of the request
 	left  []route.Left // targets that cannot serve it
 	step  *step        // of its plan; nil before the first
+
+	fallbacks int // that were tried
 }
 
 // stickiness is what the configuration calls it.
@@ -120,6 +122,9 @@ func unroutable(err error) *failure {
 // when that is not the one it should have gone to.
 func (x *exchange) stepTo(s *step) {
 	x.step = s
+	if s.target.fallback && !s.tried {
+		x.fallbacks++
+	}
 	if s.instead != "" {
 		x.w.Header()["X-Llmctl-Fallback"] = []string{s.target.name + "; reason=" + s.instead}
 	}

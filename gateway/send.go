@@ -23,6 +23,7 @@ func (x *exchange) send(ctx context.Context, q *request, path string, body []byt
 			x.try.lease.Answered()
 			return response, nil
 		}
+		x.back(x.g.now())
 		if f := exhausted(err); f != nil {
 			return nil, f
 		}
@@ -40,7 +41,9 @@ func (x *exchange) send(ctx context.Context, q *request, path string, body []byt
 		x.try.lease.Release(fleet.Unreached)
 		if f := x.admit(ctx, q, tried); f != nil {
 			if f.outcome == outcomeUnhealthy {
-				return nil, unreachable(err)
+				f := unreachable(err)
+				f.deserted = true
+				return nil, f
 			}
 			return nil, f
 		}
@@ -66,6 +69,7 @@ func (x *exchange) post(ctx context.Context, path string, body []byte) (response
 	if err != nil {
 		return nil, false, err
 	}
+	x.sent = x.g.now()
 	response, err = x.g.client.Do(upstream)
 	return response, got.Load(), err
 }

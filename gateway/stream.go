@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/tidwall/gjson"
 
 	"github.com/llmctl/llmctl/gateway/check"
@@ -33,11 +34,12 @@ const maxHeld = 64 << 10
 type relay struct {
 	x         *exchange
 	timers    *timers
-	beat      *heartbeat // nil when the client gets none
-	progress  progress   // nil when each event of the stream is a token
-	asked     bool       // for a stream
-	hideUsage bool       // the client did not ask for usage: its chunk stays here
-	choices   int64      // how many finish reasons make the answer complete
+	beat      *heartbeat          // nil when the client gets none
+	gaps      prometheus.Observer // between events with output
+	progress  progress            // nil when each event of the stream is a token
+	asked     bool                // for a stream
+	hideUsage bool                // the client did not ask for usage: its chunk stays here
+	choices   int64               // how many finish reasons make the answer complete
 
 	held     []byte               // what came before the first output, or awaits a flush
 	finished []int64              // choices that have ended
@@ -64,6 +66,7 @@ func (r *relay) stream(ctx context.Context, response *http.Response) *failure {
 		return badAnswer("the upstream streamed where no stream belongs", nil)
 	}
 	r.progress, _ = response.Body.(progress)
+	r.gaps = r.x.chunks()
 	buffer := buffers.Get().(*[readSize]byte)
 	defer buffers.Put(buffer)
 	var frames framer
@@ -72,6 +75,7 @@ func (r *relay) stream(ctx context.Context, response *http.Response) *failure {
 		n, readErr := response.Body.Read(buffer[:])
 		r.beat.hold()
 		now := r.x.g.now()
+		r.x.heard = now
 		for f := range frames.push(buffer[:n]) {
 			if failure := r.handle(f, now); failure != nil || r.blocked {
 				r.flush()
@@ -142,6 +146,8 @@ func (r *relay) note(c *chunk, now time.Time) {
 			x.first = now
 			x.try.lease.Produced()
 			x.enter(phaseStreaming)
+		} else {
+			r.gaps.Observe(now.Sub(x.last).Seconds())
 		}
 		x.last = now
 		x.spent.estimate.Output++
@@ -254,6 +260,7 @@ func (r *relay) flush() bool {
 }
 
 func (x *exchange) commitStream() {
+	x.tellTaken()
 	h := x.w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-cache, no-transform")

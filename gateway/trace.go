@@ -6,10 +6,13 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/tidwall/gjson"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/llmctl/llmctl/gateway/usage"
 )
 
 // Spans follow OpenTelemetry's GenAI conventions (status: development, semantic
@@ -60,30 +63,36 @@ func (x *exchange) endSpan(end time.Time) {
 	if x.try != nil {
 		add("llmctl.deployment", x.try.target.name)
 		attrs = append(attrs, attribute.Bool("llmctl.fallback", x.try.target.fallback), attribute.Int("llmctl.retries", x.retries()))
-		attrs = append(attrs, x.usageAttributes()...)
+		d, ok := x.ttft()
+		attrs = append(attrs, x.answerAttributes(d, ok)...)
+		if x.chargeable() {
+			attrs = append(attrs, usageAttributes(x.used())...)
+		}
 	}
 	x.span.SetAttributes(attrs...)
 	fail(x.span, x.failure)
 	x.span.End(trace.WithTimestamp(end))
 }
 
-// usageAttributes are what the request was charged for, when it was.
-func (x *exchange) usageAttributes() (attrs []attribute.KeyValue) {
-	if d, ok := x.ttft(); ok {
-		attrs = append(attrs, attribute.Float64("gen_ai.response.time_to_first_chunk", d.Seconds()))
+// answerAttributes are how an answer began, where it was a stream, and ended.
+func (x *exchange) answerAttributes(first time.Duration, streamed bool) (attrs []attribute.KeyValue) {
+	if streamed {
+		attrs = append(attrs, attribute.Float64("gen_ai.response.time_to_first_chunk", first.Seconds()))
 	}
 	if x.finishReason != "" {
 		attrs = append(attrs, attribute.StringSlice("gen_ai.response.finish_reasons", []string{brief(x.finishReason, 32)}))
 	}
-	if !x.chargeable() {
-		return attrs
+	return attrs
+}
+
+// usageAttributes are tokens; counts that nobody told are left out.
+func usageAttributes(used usage.Tokens) []attribute.KeyValue {
+	attrs := []attribute.KeyValue{attribute.Int64("gen_ai.usage.input_tokens", used.Input), attribute.Int64("gen_ai.usage.output_tokens", used.Output)}
+	if cached, ok := used.Cached.Value(); ok {
+		attrs = append(attrs, attribute.Int("gen_ai.usage.cache_read.input_tokens", cached))
 	}
-	used := x.spent.tokens()
-	attrs = append(attrs, attribute.Int64("gen_ai.usage.input_tokens", used.Input), attribute.Int64("gen_ai.usage.output_tokens", used.Output))
-	if x.spent.reported {
-		attrs = append(attrs,
-			attribute.Int64("gen_ai.usage.cache_read.input_tokens", x.spent.usage.cached),
-			attribute.Int64("gen_ai.usage.reasoning.output_tokens", x.spent.usage.reasoning))
+	if reasoning, ok := used.Reasoning.Value(); ok {
+		attrs = append(attrs, attribute.Int("gen_ai.usage.reasoning.output_tokens", reasoning))
 	}
 	return attrs
 }
@@ -100,17 +109,41 @@ func (x *exchange) startAttempt(ctx context.Context, q *request, t *target) (_ c
 		attribute.Bool("gen_ai.request.stream", q.stream),
 		attribute.String("llmctl.provider", t.provider.name),
 	))
-	if q.maxTokens > 0 {
-		span.SetAttributes(attribute.Int64("gen_ai.request.max_tokens", q.maxTokens))
-	}
+	span.SetAttributes(q.attributes()...)
 	return ctx, func(f *failure) {
 		if e := x.try.endpoint(); e != nil {
 			span.SetAttributes(serverAddress(e.Host)...)
 		}
-		span.SetAttributes(x.usageAttributes()...)
+		d, ok := x.ttfc()
+		span.SetAttributes(x.answerAttributes(d, ok)...)
+		if x.spent.reported {
+			span.SetAttributes(usageAttributes(x.spent.used())...)
+		}
 		fail(span, f)
 		span.End()
 	}
+}
+
+// settings are the fields of a request, all of them numbers, that spans tell of.
+var settings = []string{"temperature", "top_p", "top_k", "frequency_penalty", "presence_penalty"}
+
+// attributes are what was asked for, as far as it was said and is no text.
+func (r *request) attributes() (attrs []attribute.KeyValue) {
+	if r.maxTokens > 0 {
+		attrs = append(attrs, attribute.Int64("gen_ai.request.max_tokens", r.maxTokens))
+	}
+	for _, name := range settings {
+		if v := r.top[name]; v.Type == gjson.Number {
+			attrs = append(attrs, attribute.Float64("gen_ai.request."+name, v.Num))
+		}
+	}
+	if v := r.top["seed"]; v.Type == gjson.Number {
+		attrs = append(attrs, attribute.Int64("gen_ai.request.seed", v.Int()))
+	}
+	if v := r.top["n"]; v.Type == gjson.Number && v.Int() != 1 {
+		attrs = append(attrs, attribute.Int64("gen_ai.request.choice.count", v.Int()))
+	}
+	return attrs
 }
 
 func serverAddress(host string) []attribute.KeyValue {

@@ -130,3 +130,61 @@ func TestSpansHoldNoSecrets(t *testing.T) {
 		})
 	}
 }
+
+// A span has the tokens that its upstream told, and no zeros for what it did not: a
+// try that failed used nothing that anybody knows of.
+func TestSpansLeaveOutWhatNobodyTold(t *testing.T) {
+	const cached, reasoning = "gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.reasoning.output_tokens"
+	for _, test := range []struct {
+		name, details string
+		want          map[string]any // of cached and reasoning; nil is left out
+	}{
+		{"neither", ``, map[string]any{cached: nil, reasoning: nil}},
+		{"cached", `,"prompt_tokens_details":{"cached_tokens":0}`, map[string]any{cached: int64(0), reasoning: nil}},
+		{"reasoning", `,"completion_tokens_details":{"reasoning_tokens":1}`, map[string]any{cached: nil, reasoning: int64(1)}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			spans, calls := tracetest.NewInMemoryExporter(), 0
+			s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				if calls++; calls == 1 {
+					replies(503, "{}")(w, r)
+					return
+				}
+				replies(200, strings.Replace(plainReply, `"total_tokens":13`, `"total_tokens":13`+test.details, 1))(w, r)
+			}, traced(spans), patient)
+			s.postTraced(plainBody)
+			s.settled()
+			all := spans.GetSpans()
+			if len(all) != 3 {
+				t.Fatalf("%d spans, want 3", len(all))
+			}
+			has(t, all[0].Attributes, map[string]any{"gen_ai.usage.input_tokens": nil, "gen_ai.usage.output_tokens": nil, cached: nil, reasoning: nil})
+			for _, span := range all[1:] {
+				has(t, span.Attributes, test.want)
+				has(t, span.Attributes, map[string]any{"gen_ai.usage.input_tokens": int64(11), "gen_ai.usage.output_tokens": int64(2)})
+			}
+			line := s.lines()[0]
+			for field, key := range map[string]string{"cached_input_tokens": cached, "reasoning_tokens": reasoning} {
+				if line.Get(field).Exists() != (test.want[key] != nil) {
+					t.Errorf("the log's %s is %q", field, line.Get(field).Raw)
+				}
+			}
+		})
+	}
+}
+
+// The span of a try says what was asked for, in numbers alone.
+func TestSpansTellWhatWasAsked(t *testing.T) {
+	spans := tracetest.NewInMemoryExporter()
+	s := serve(t, replies(200, plainReply), traced(spans))
+	s.postTraced(strings.Replace(plainBody, `"model"`, `"temperature":0.5,"top_p":1,"top_k":"many","seed":7,"n":2,"stop":"secret","max_tokens":9,"model"`, 1))
+	s.settled()
+	all := spans.GetSpans()
+	if len(all) != 2 {
+		t.Fatalf("%d spans, want 2", len(all))
+	}
+	has(t, all[0].Attributes, map[string]any{
+		"gen_ai.request.temperature": 0.5, "gen_ai.request.top_p": 1.0, "gen_ai.request.top_k": nil, "gen_ai.request.seed": int64(7),
+		"gen_ai.request.choice.count": int64(2), "gen_ai.request.max_tokens": int64(9), "gen_ai.request.stop_sequences": nil, "gen_ai.request.stream": false,
+	})
+}

@@ -31,6 +31,7 @@ type provider struct {
 	key          string // empty for none
 	cacheSalt    bool
 	streamUsage  bool
+	limitHeaders bool // clients may see what the upstream says of its own limits
 	pool         *fleet.Pool
 }
 
@@ -39,6 +40,7 @@ func newProvider(c config.Provider, env config.Environment) *provider {
 	return &provider{
 		name: c.Name, kind: kinds[c.Kind], kindName: cmp.Or(c.Kind, "openai"), sendPriority: c.SendPriority, key: env[c.KeyEnv],
 		cacheSalt: config.On(c.CacheSalt), streamUsage: config.On(c.StreamUsage) || alwaysCounts(c.Kind),
+		limitHeaders: c.LimitHeaders,
 	}
 }
 

@@ -159,6 +159,10 @@ type Provider struct {
 	// SendPriority sends the class's priority as vLLM's priority, which engines
 	// take only when they schedule by priority.
 	SendPriority bool `yaml:"send_priority,omitempty"`
+	// LimitHeaders hands on to clients what the upstream says of its own limits, as
+	// x-llmctl-upstream-x-ratelimit-… and the like. All tenants see there how much
+	// they use together.
+	LimitHeaders bool `yaml:"limit_headers,omitempty"`
 
 	// Metrics says whose metrics the endpoints have: vllm, sglang, trtllm, llmctl
 	// or auto; none, also when empty, reads none.
