@@ -26,7 +26,7 @@ type placement struct {
 // takes what finds no room.
 func (x *exchange) admit(ctx context.Context, q *request, tried []*fleet.Endpoint) *failure {
 	p := x.try.target.provider
-	ask := q.ask().Tokens
+	ask := q.ask(x.try.target.room(q.input)).Tokens
 	lease, err := p.pool.Acquire(ctx, fleet.Want{
 		Model: x.try.target.model, Tenant: x.who.tenant.name, Class: x.class, Weight: x.who.tenant.weight,
 		Tokens: ask.Input + ask.Output,

@@ -27,8 +27,6 @@ func (t *target) arm() string {
 // armMetrics are the metrics of one target of one model, looked up once.
 type armMetrics struct {
 	attempts        *prometheus.CounterVec // outcome
-	cached          *prometheus.CounterVec // kind: only where upstreams tell is there a series
-	input, output   prometheus.Counter
 	ttft, tpot, e2e prometheus.Observer
 }
 
@@ -40,9 +38,6 @@ func (m *metrics) arms(t *table) {
 				alias, name, arm := model.alias, t.name, t.arm()
 				t.metrics = armMetrics{
 					attempts: m.attempts.MustCurryWith(prometheus.Labels{"alias": alias, "deployment": name, "arm": arm}),
-					input:    m.armTokens.WithLabelValues(alias, name, arm, "input"),
-					cached:   m.armTokens.MustCurryWith(prometheus.Labels{"alias": alias, "deployment": name, "arm": arm}),
-					output:   m.armTokens.WithLabelValues(alias, name, arm, "output"),
 					ttft:     m.ttft.WithLabelValues(alias, name, arm),
 					tpot:     m.tpot.WithLabelValues(alias, name, arm),
 					e2e:      m.e2e.WithLabelValues(alias, name, arm),
@@ -59,16 +54,10 @@ func (x *exchange) countAttempt(o outcome) {
 	x.try.target.metrics.attempts.WithLabelValues(string(o)).Inc()
 }
 
-// countArm counts what the request took, in tokens and time, at the target that
-// served it.
+// countArm counts the time that the request took at the target that served it. Its
+// tokens are counted with their tenant.
 func (x *exchange) countArm(end time.Time) {
 	m := &x.try.target.metrics
-	used := x.used()
-	m.input.Add(float64(used.Input))
-	if cached, ok := used.Cached.Value(); ok {
-		m.cached.WithLabelValues("cached").Add(float64(cached))
-	}
-	m.output.Add(float64(used.Output))
 	if d, ok := x.ttft(); ok {
 		m.ttft.Observe(d.Seconds())
 	}

@@ -224,6 +224,9 @@ func (x *exchange) exchangeWith(ctx context.Context, q *request, path string, bo
 	}
 	x.try.answered = response.Header
 	x.spent.answered(response.Header)
+	if !q.stream {
+		x.weighAnswer(response)
+	}
 	response = p.kind.decode(x.dialect, response)
 	defer func() { _ = response.Body.Close() }() // nothing is left to read that anybody waits for
 	if response.StatusCode != http.StatusOK {
@@ -241,6 +244,7 @@ func (x *exchange) start(q *request, t *target) {
 	x.spent = meter{generates: x.dialect.generates, most: q.maxTokens * q.generated}
 	x.spent.estimate.Input = q.input
 	x.first, x.last, x.closed, x.finishReason = time.Time{}, time.Time{}, time.Time{}, ""
+	x.answer.letGo()
 	x.w.Header().Set("X-Llmctl-Deployment", t.name)
 	x.caching.start(q)
 }

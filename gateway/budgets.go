@@ -2,11 +2,43 @@ package gateway
 
 import (
 	"context"
+	"slices"
 
 	"github.com/llmctl/llmctl/gateway/limit"
+	"github.com/llmctl/llmctl/gateway/route"
 	"github.com/llmctl/llmctl/gateway/store"
 	"github.com/llmctl/llmctl/gateway/usage"
 )
+
+// cheaper returns the plan without its dearest steps: none, when all cost the same.
+func (x *exchange) cheaper(plan []step, t limit.Tokens) (rest []step) {
+	most := dearest(plan)(t)
+	var out []route.Left
+	for _, s := range plan {
+		if dearest([]step{s})(t) < most {
+			rest = append(rest, s)
+			continue
+		}
+		i, fallback := x.model.place(s.target)
+		out = append(out, route.Left{Target: i, Fallback: fallback, Why: route.OverBudget})
+	}
+	if len(rest) == 0 {
+		return nil
+	}
+	x.left = append(x.left, out...)
+	if rest[0].target != plan[0].target {
+		rest[0].instead = string(route.OverBudget)
+	}
+	return rest
+}
+
+// place is where a target is among the model's: at is its inverse.
+func (m *model) place(t *target) (i int, fallback bool) {
+	if t.fallback {
+		return slices.Index(m.fallbacks, t), true
+	}
+	return slices.Index(m.targets, t), false
+}
 
 // dearest is what tokens cost at most: at the dearest of the deployments that the
 // request may go to. A price that is unknown is none.

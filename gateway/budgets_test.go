@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -197,5 +198,120 @@ func TestEveryAnswerSaysWhereLimitsStand(t *testing.T) {
 		if got.header.Get("X-Ratelimit-Limit-Requests") != "100" {
 			t.Errorf("%s (status %d) does not say it", name, got.status)
 		}
+	}
+}
+
+// twoPrices puts a dear fallback behind the alias's target, at a hundred times its price.
+func twoPrices(c *config.Config, _ *Options) {
+	hundred := 100.0
+	c.Models[0].Fallback = []config.Target{{Provider: "cluster", Model: "dear", USDPer1M: config.Price{Input: &hundred, Output: &hundred}}}
+}
+
+// What is held for the dearest target that a request could go to is given back for what
+// the one that served it costs.
+func TestABudgetHoldsTheDearestAndIsChargedTheRealPrice(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		first   int // status of the cheap target
+		charged limit.Money
+	}{{"the cheap one served", 200, 13_000}, {"the dear one did", 500, 1_300_000}} {
+		t.Run(test.name, func(t *testing.T) {
+			now := midnight
+			arrived, release := make(chan struct{}, 2), make(chan struct{})
+			s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				status := 200
+				if gjson.GetBytes(body, "model").Str != "dear" {
+					status = test.first
+				}
+				arrived <- struct{}{}
+				<-release
+				replies(status, plainReply)(w, r)
+			}, budgeted(&now, 1e6, 0), twoPrices)
+			done := s.send(t.Context(), tenTokens, "")
+			wait(t, arrived, "the request")
+			if held := standing(t, s).Held; held != 1_100_000 { // 11 tokens at the dear price
+				t.Errorf("%v are held", held)
+			}
+			close(release)
+			if got := wait(t, done, "the answer"); got.status != 200 {
+				t.Errorf("status %d: %s", got.status, got.body)
+			}
+			if got := standing(t, s); got.Held != 0 || got.Day.Spent != test.charged {
+				t.Errorf("%v are held and %v spent, want %v", got.Held, got.Day.Spent, test.charged)
+			}
+			s.settled()
+		})
+	}
+}
+
+// standing is what the search tenant's counters hold.
+func standing(t *testing.T, s *stand) limit.State {
+	t.Helper()
+	all, err := s.gateway.limits.Standing(t.Context(), "search")
+	if err != nil || len(all) == 0 {
+		t.Fatalf("%v, %v", all, err)
+	}
+	return all[0].State
+}
+
+// A target that a budget cannot hold is no reason to turn a request away that another
+// one could serve. The client and the log are told.
+func TestABudgetThatHoldsACheaperTargetAloneLetsTheRequestThrough(t *testing.T) {
+	for _, test := range []struct {
+		name       string
+		day        float64 // millionths of a dollar
+		first      int     // status of the cheap target
+		dearFirst  bool
+		status     int
+		fallback   string
+		deployment string
+		left       string
+	}{
+		{"room for both", 2000, 500, false, 200, "cluster/dear; reason=upstream_error", "cluster/dear", ""},
+		{"room for the cheap one", 500, 200, false, 200, "", "cluster/real-model", "cluster/dear:budget"},
+		{"room for the cheap one, which fails", 500, 500, false, 502, "", "cluster/real-model", "cluster/dear:budget"},
+		{"room for the spare alone", 500, 200, true, 200, "cluster/real-model; reason=budget", "cluster/real-model", "cluster/dear:budget"},
+		{"room for none", 5, 200, false, 429, "", "", "cluster/dear:budget"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			now := midnight
+			s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				if gjson.GetBytes(body, "model").Str == "dear" {
+					replies(200, plainReply)(w, r)
+					return
+				}
+				replies(test.first, plainReply)(w, r)
+			}, budgeted(&now, test.day, 0), twoPrices, configure(func(c *config.Config) {
+				if m := &c.Models[0]; test.dearFirst {
+					m.Targets, m.Fallback = m.Fallback, m.Targets
+				}
+			}))
+			got := s.post(tenTokens)
+			if got.status != test.status || got.header.Get("X-Llmctl-Fallback") != test.fallback || got.header.Get("X-Llmctl-Deployment") != test.deployment {
+				t.Errorf("status %d, fallback %q, deployment %q: %s", got.status, got.header.Get("X-Llmctl-Fallback"), got.header.Get("X-Llmctl-Deployment"), got.body)
+			}
+			s.settled()
+			if left := gjson.Get(s.logs.String(), "left_out").Str; left != test.left {
+				t.Errorf("left out %q, want %q", left, test.left)
+			}
+			if test.status == 429 && !strings.Contains(got.body, "may cost $0.000011") {
+				t.Errorf("the refusal is not about the cheapest: %s", got.body)
+			}
+		})
+	}
+}
+
+// Rates turn away whatever the price.
+func TestACheaperTargetDoesNotHelpAgainstARate(t *testing.T) {
+	now := midnight
+	s := serve(t, mustNotBeCalled(t), budgeted(&now, 1e6, 0), twoPrices, configure(func(c *config.Config) { c.Tenants[0].Limits.OutputTPM = 5 }))
+	if got := s.post(tenTokens); got.status != 429 || gjson.Get(got.body, "error.code").Str != "rate_limit_exceeded" {
+		t.Errorf("status %d: %s", got.status, got.body)
+	}
+	s.settled()
+	if left := gjson.Get(s.logs.String(), "left_out").Str; left != "" {
+		t.Errorf("left out %q", left)
 	}
 }

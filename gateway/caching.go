@@ -10,6 +10,7 @@ import (
 
 	"github.com/llmctl/llmctl/gateway/cache"
 	"github.com/llmctl/llmctl/gateway/config"
+	"github.com/llmctl/llmctl/gateway/usage"
 )
 
 // answers are those that are kept, and those on their way, of every alias.
@@ -37,7 +38,9 @@ type caches struct {
 
 // semantic is a cache by meaning.
 type semantic struct {
+	provider  string            // that makes embeddings
 	embedders []*cache.Embedder // one per endpoint of the provider
+	price     usage.Price       // of their input
 	threshold float64
 	timeout   time.Duration
 }
@@ -71,7 +74,11 @@ func newCaches(c *config.Config, mc *config.Model, env config.Environment, clien
 }
 
 func newSemantic(c *config.Config, sc *config.Semantic, env config.Environment, client *http.Client) (*semantic, error) {
-	s := &semantic{threshold: config.DefaultSimilarity, timeout: config.DefaultEmbedding}
+	s := &semantic{provider: sc.Provider, threshold: config.DefaultSimilarity, timeout: config.DefaultEmbedding}
+	var err error
+	if s.price, err = usage.NewPrice(sc.USDPer1M.Input, nil, nil); err != nil {
+		return nil, err
+	}
 	if sc.Threshold > 0 {
 		s.threshold = sc.Threshold
 	}
@@ -123,12 +130,13 @@ func usedFilters(c *config.Config, mc *config.Model) (used []config.Filter) {
 // caching is what one request has to do with its alias's caches. The zero value
 // has nothing to do.
 type caching struct {
-	ttl      time.Duration
-	exact    *cache.Key // where the answer goes; nil when it is not to be kept
-	near     *near
-	flight   *cache.Flight // that this request leads
-	stop     func()
-	recorder *cache.Recorder
+	ttl       time.Duration
+	exact     *cache.Key // where the answer goes; nil when it is not to be kept
+	near      *near
+	embedding embeddingCall // of the question
+	flight    *cache.Flight // that this request leads
+	stop      func()
+	recorder  *cache.Recorder
 
 	result  string // for the log: hit, shared, semantic, miss, or why the caches were left out
 	trouble error  // of the embedding
@@ -209,8 +217,14 @@ func steering(h http.Header) (out []string) {
 }
 
 // embed asks one of the provider's endpoints for an embedding.
-func (s *semantic) embed(ctx context.Context, random uint64, text string) ([]float32, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+func (x *exchange) embed(text string) ([]float32, error) {
+	s := x.model.caches.semantic
+	ctx, cancel := context.WithTimeout(x.r.Context(), s.timeout)
 	defer cancel()
-	return s.embedders[random%uint64(len(s.embedders))].Embed(ctx, text)
+	e := s.embedders[x.g.rand()%uint64(len(s.embedders))]
+	vector, tokens, err := e.Embed(ctx, text)
+	if err == nil {
+		x.embedded(text, tokens)
+	}
+	return vector, err
 }

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -129,7 +130,7 @@ func TestAHitTakesARequestAndNoTokens(t *testing.T) {
 		`llmctl_gateway_cache_requests_total{alias="small",cache="exact",reason="",result="hit"} 2`,
 		`llmctl_gateway_cache_requests_total{alias="small",cache="exact",reason="",result="miss"} 1`,
 		`llmctl_gateway_cache_answers 1`,
-		`llmctl_gateway_tokens_total{alias="small",deployment="cluster/real-model",kind="input",tenant="search"} 11`,
+		`llmctl_gateway_tokens_total{alias="small",arm="stable",deployment="cluster/real-model",kind="input",tenant="search"} 11`,
 		`llmctl_gateway_saved_tokens_total{alias="small",by="exact_cache",deployment="cluster/real-model",kind="input",tenant="search"} 22`,
 		`llmctl_gateway_saved_tokens_total{alias="small",by="exact_cache",deployment="cluster/real-model",kind="output",tenant="search"} 4`,
 		`llmctl_gateway_saved_usd_total{alias="small",by="exact_cache",deployment="cluster/real-model",tenant="search"} 3e-05`,
@@ -514,5 +515,28 @@ func TestClientsThatLeaveSharedRequestsLeaveNothingBehind(t *testing.T) {
 	s.settled()
 	if n := s.gateway.answers.flights.Len(); n != 0 {
 		t.Errorf("%d flights are open", n)
+	}
+}
+
+// The header says where an answer is from: an error, ours or the upstream's, is no
+// answer.
+func TestErrorsSayNothingOfCaches(t *testing.T) {
+	var calls atomic.Int64
+	limits := frozen(config.Limits{RPM: 3}, config.Limits{})
+	s := serve(t, script(&calls, replies(200, plainReply), replies(500, "oops")), limits, cachingExactly)
+	for _, step := range []struct {
+		body   string
+		status int
+		cache  []string
+	}{
+		{plainBody, 200, []string{"bypass"}},
+		{plainBody, 502, nil},
+		{`{"temperature":0,` + plainBody[1:], 502, nil},
+		{plainBody, 429, nil},
+		{`{"temperature":0,` + plainBody[1:], 429, nil},
+	} {
+		if got := s.post(step.body); got.status != step.status || !slices.Equal(got.header.Values("X-Llmctl-Cache"), step.cache) {
+			t.Errorf("status %d, want %d; x-llmctl-cache %q, want %q", got.status, step.status, got.header.Values("X-Llmctl-Cache"), step.cache)
+		}
 	}
 }

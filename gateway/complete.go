@@ -16,10 +16,8 @@ import (
 	"github.com/llmctl/llmctl/internal/openai"
 )
 
-const (
-	bodyTimeout   = 60 * time.Second // for a client to send its request body
-	maxAnswerBody = 256 << 20        // largest answer that is not streamed
-)
+// bodyTimeout is how long a client may take to send its request body.
+const bodyTimeout = 60 * time.Second
 
 // complete is the pipeline of a request for a model, in the order in which it can
 // fail without costing anything: who, what, whether it may, whether it fits, and
@@ -56,7 +54,7 @@ func (x *exchange) complete() *failure {
 	if f != nil {
 		return f
 	}
-	if f := x.reserve(q, plan); f != nil {
+	if plan, f = x.reserve(q, plan); f != nil {
 		return f
 	}
 	defer x.sketch(q)
@@ -77,7 +75,7 @@ func (x *exchange) read() (*request, *failure) {
 		x.began = x.g.now() // how long the client took to send it after it connected is its own affair
 	}
 	if errors.Is(err, errBodies) {
-		return nil, crowded()
+		return nil, crowded(errBodies)
 	}
 	if err != nil {
 		if big, ok := errors.AsType[*http.MaxBytesError](err); ok {
@@ -128,33 +126,25 @@ func (x *exchange) resolve(alias string) *failure {
 	return nil
 }
 
-// reserve takes what the request may use from its tenant's and key's limits.
-func (x *exchange) reserve(q *request, plan []step) *failure {
-	ask := q.ask()
-	ask.Cost = dearest(plan)
-	reservation, levels, err := x.g.limits.Reserve(x.r.Context(), x.who.account, ask)
-	setLimitHeaders(x.w.Header(), levels)
-	x.toldLimits = true
-	if err != nil {
-		return x.limited(err)
-	}
-	x.reservation = reservation
-	x.g.metrics.reserved(x.who.tenant.name, reservation.Reserved().Tokens)
-	return nil
-}
-
 // whole passes on an answer that is not a stream. It is read to its end first:
 // an upstream that dies half-way then becomes a clean error.
 func (x *exchange) whole(ctx context.Context, response *http.Response) *failure {
-	body, err := readAll(io.LimitReader(response.Body, maxAnswerBody+1), response.ContentLength)
+	x.weighAnswer(response)
+	body, err := readAll(io.LimitReader(response.Body, x.table.maxAnswer+1), response.ContentLength)
 	x.heard = x.g.now()
+	if errors.Is(err, errAnswers) {
+		return crowded(errAnswers)
+	}
 	if err != nil {
 		if f := interruption(ctx); f != nil {
 			return f
 		}
 		return badAnswer("the upstream's answer broke off", err)
 	}
-	if len(body) > maxAnswerBody || tooDeep(body) || !gjson.ValidBytes(body) {
+	if int64(len(body)) > x.table.maxAnswer {
+		return tooLong(x.table.maxAnswer)
+	}
+	if tooDeep(body) || !gjson.ValidBytes(body) {
 		return badAnswer("the upstream's answer is not valid JSON", fmt.Errorf("%d bytes of content type %q", len(body), response.Header.Get("Content-Type")))
 	}
 	if f := x.notAnAnswer(body); f != nil {

@@ -179,7 +179,7 @@ func TestParallelRequestsAreCountedApart(t *testing.T) {
 	metrics := s.metrics()
 	for alias, want := range map[string]int{"small": 30 * 3, "large": 30 * 5} {
 		model := map[string]string{"small": "real-model", "large": "large-model"}[alias]
-		line := fmt.Sprintf(`llmctl_gateway_tokens_total{alias=%q,deployment="cluster/%s",kind="output",tenant="search"} %d`, alias, model, want)
+		line := fmt.Sprintf(`llmctl_gateway_tokens_total{alias=%q,arm="stable",deployment="cluster/%s",kind="output",tenant="search"} %d`, alias, model, want)
 		if !strings.Contains(metrics, line) {
 			t.Errorf("no %s", line)
 		}

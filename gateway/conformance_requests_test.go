@@ -73,6 +73,30 @@ func TestLimitsThatAreNoNumbersOfTokens(t *testing.T) {
 	s.settled()
 }
 
+// Bytes that are no text are refused on every path, before anything is counted: one
+// engine would refuse them after the work of reading, another read other text than the
+// gateway's filters saw.
+func TestBodiesThatAreNotUTF8(t *testing.T) {
+	s := serve(t, mustNotBeCalled(t), frozen(config.Limits{RPM: 1, InputTPM: 1}, config.Limits{}))
+	for name, bytes := range map[string]string{
+		"a stray byte": "\xff", "a cut character": "\xc3", "an overlong slash": "\xc0\xaf",
+		"half a surrogate pair": "\xed\xa0\x80", "Latin-1": "caf\xe9", "beyond Unicode": "\xf4\x90\x80\x80",
+	} {
+		for _, d := range dialects {
+			r := s.request(t.Context(), `{"model":"small","input":"`+bytes+`","messages":[{"role":"user","content":"`+bytes+`"}]}`)
+			r.URL.Path = d.path
+			got := s.do(r)
+			if e := gjson.Get(got.body, "error"); got.status != 400 || e.Get("type").Str != "invalid_request_error" || e.Get("message").Str != "the body is not valid UTF-8" {
+				t.Errorf("%s at %s: status %d, %s", name, d.path, got.status, got.body)
+			}
+			if left := got.header.Get("X-Ratelimit-Remaining-Requests"); left != "1" {
+				t.Errorf("%s at %s: %q requests are left", name, d.path, left)
+			}
+		}
+	}
+	s.settled()
+}
+
 // The same number in another form is the same bound.
 func TestWholeNumbersInEveryForm(t *testing.T) {
 	for _, value := range []string{"5", "5.0", "5e0", "0.5e1", "500E-2"} {

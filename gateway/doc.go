@@ -6,17 +6,17 @@
 //   - What stands ready. Package config says what can be configured; table.go is what a
 //     configuration comes to, of tenants and keys (auth.go, class.go) and of providers
 //     (upstream.go); gateway.go swaps tables while requests run, store.go opens where
-//     limits are counted, budgets.go tells them what is spent already, lifecycle.go
+//     limits are counted, budgets.go reckons with money and tells them what is spent already, lifecycle.go
 //     ends it all.
 //   - A request comes in. routes.go names the paths, sockets.go the same over WebSocket;
-//     dialect.go and responses.go are what requests and answers hold there, models.go
+//     strange.go refuses what net/http would answer by itself; dialect.go and responses.go are what requests and answers hold there, models.go
 //     lists aliases. exchange.go is one request from its begin to its end, complete.go
 //     the order of its steps.
 //   - What it is. request.go reads and edits its body, within what bodies.go leaves of
 //     the memory; estimate.go guesses its tokens, checking.go refuses what makes no sense
 //     or a filter forbids.
 //   - Whether it costs anything. idempotent.go, caching.go and recall.go give answers
-//     again; limits.go reserves what it may use.
+//     again, embedding.go bills what finding similar ones takes; limits.go reserves what it may use.
 //   - Where it goes. features.go finds what it needs, plan.go chooses its targets;
 //     attempt.go tries them, send.go their endpoints, admit.go waits for one of these,
 //     room.go fits it into the target's context. kind.go and kind_anthropic.go speak the

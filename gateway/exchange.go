@@ -24,12 +24,13 @@ type exchange struct {
 	table   *table   // of the configuration that it began with
 	dialect *dialect // nil where no model is asked for
 
-	who   *principal // nil until authenticated
-	model *model     // nil until the alias is known
-	try   *attempt   // the last one; nil before the first
-	body  weighed
-	span  trace.Span // nil without tracing
-	live  *live
+	who    *principal // nil until authenticated
+	model  *model     // nil until the alias is known
+	try    *attempt   // the last one; nil before the first
+	body   weighed
+	answer weighedAnswer // of the last try, where it is not streamed
+	span   trace.Span    // nil without tracing
+	live   *live
 
 	routing
 	placement
@@ -111,6 +112,7 @@ func (x *exchange) fail(f *failure) {
 	x.failure = f
 	x.releaseKey()
 	if !x.committed {
+		x.w.Header().Del("X-Llmctl-Cache") // an error is neither from a cache nor from a model
 		x.tellLimits()
 		x.tellTaken()
 	}
@@ -135,7 +137,9 @@ func (x *exchange) finish() {
 	x.releaseKey()
 	x.caching.end()
 	x.body.letGo()
+	x.answer.letGo()
 	x.meter(end)
+	x.meterEmbedding(end)
 	x.g.lives.remove(x.live)
 	x.observe(end)
 }
@@ -144,6 +148,7 @@ func (x *exchange) finish() {
 // answer is complete, so that its next request finds the slot free.
 func (x *exchange) settle() {
 	x.store(x.g.now())
+	x.caching.embedding.close() // of a request that came to nothing before its own reservation
 	if x.reservation == nil {
 		return
 	}

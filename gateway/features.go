@@ -38,7 +38,7 @@ func (x *exchange) features(q *request) (*route.Features, *failure) {
 		Input: q.input, Output: q.asked, Draw: x.g.rand(),
 	}
 	if q.dialect.generates {
-		f.MostOutput = q.ask().Output
+		f.MostOutput = q.ask(0).Output
 	}
 	f.Needs = q.needs()
 	for _, value := range x.r.Header.Values(needsHeader) {

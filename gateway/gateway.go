@@ -62,7 +62,8 @@ type Gateway struct {
 	ledger    *usage.Ledger
 	ownLedger bool
 	lives     lives
-	bodies    bodies
+	bodies    bodies // of requests
+	wholes    bodies // of answers that are not streamed
 	sockets   *websocket.Server
 
 	file     atomic.Pointer[reload.File] // that the configuration is from; nil without one

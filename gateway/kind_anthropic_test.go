@@ -101,9 +101,9 @@ func TestVendorOfAnotherShapeAnswersInOpenAIs(t *testing.T) {
 	}
 	s.settled()
 	for _, line := range []string{
-		`llmctl_gateway_tokens_total{alias="small",deployment="cluster/real-model",kind="input",tenant="search"} 33`,
-		`llmctl_gateway_tokens_total{alias="small",deployment="cluster/real-model",kind="cached",tenant="search"} 24`,
-		`llmctl_gateway_tokens_total{alias="small",deployment="cluster/real-model",kind="output",tenant="search"} 6`,
+		`llmctl_gateway_tokens_total{alias="small",arm="stable",deployment="cluster/real-model",kind="input",tenant="search"} 33`,
+		`llmctl_gateway_tokens_total{alias="small",arm="stable",deployment="cluster/real-model",kind="cached",tenant="search"} 24`,
+		`llmctl_gateway_tokens_total{alias="small",arm="stable",deployment="cluster/real-model",kind="output",tenant="search"} 6`,
 	} {
 		if !strings.Contains(s.metrics(), line+"\n") {
 			t.Errorf("metrics lack %s", line)

@@ -10,7 +10,7 @@ import (
 // money are the metrics of what requests used, cost and saved. They count what the
 // ledger keeps, so that both say the same.
 type money struct {
-	tokens      *prometheus.CounterVec // tenant, alias, deployment, kind
+	tokens      *prometheus.CounterVec // tenant, alias, deployment, arm, kind
 	cost        *prometheus.CounterVec // tenant, alias, deployment
 	unpriced    *prometheus.CounterVec // the same
 	savedTokens *prometheus.CounterVec // tenant, alias, deployment, by, kind
@@ -23,7 +23,7 @@ func newMoney() money {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + name, Help: help}, labels)
 	}
 	return money{
-		tokens:      counter("tokens_total", "Tokens that requests were charged for; cached ones are part of input, reasoning ones of output.", "kind"),
+		tokens:      counter("tokens_total", "Tokens that requests were charged for; cached ones are part of input, reasoning ones of output.", "arm", "kind"),
 		cost:        counter("cost_usd_total", "What requests were charged, where the price is known."),
 		unpriced:    counter("unpriced_requests_total", "Requests whose cost is unknown, for their deployment has no price."),
 		savedTokens: counter("saved_tokens_total", "Tokens that were not generated, by what saved them; by=\"cancellation\" is an upper bound.", "by", "kind"),
@@ -53,12 +53,12 @@ func (m *money) used(r *usage.Record) {
 	}
 	told := func(n optional.Count, kind string) { // a series of zeros says more than none
 		if n, ok := n.Value(); ok {
-			m.tokens.WithLabelValues(r.Tenant, r.Alias, deployment, kind).Add(float64(n))
+			m.tokens.WithLabelValues(r.Tenant, r.Alias, deployment, r.Arm, kind).Add(float64(n))
 		}
 	}
-	tokens(m.tokens, r.Tokens.Input, "input")
+	tokens(m.tokens, r.Tokens.Input, r.Arm, "input")
 	told(r.Tokens.Cached, "cached")
-	tokens(m.tokens, r.Tokens.Output, "output")
+	tokens(m.tokens, r.Tokens.Output, r.Arm, "output")
 	told(r.Tokens.Reasoning, "reasoning")
 	if cost, ok := r.Cost.Total().Value(); ok {
 		dollars(m.cost, cost)

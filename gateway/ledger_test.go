@@ -25,9 +25,18 @@ var (
 )
 
 // sums returns the sum of all usage.
-func (s *stand) sums() usage.Group {
+func (s *stand) sums() usage.Group { return s.sumsWhere(nil) }
+
+// sumsOf are those of one arm.
+func (s *stand) sumsOf(arm string) usage.Group {
+	return s.sumsWhere(map[usage.Dimension]string{usage.Arm: arm})
+}
+
+func (s *stand) sumsWhere(where map[usage.Dimension]string) usage.Group {
 	s.t.Helper()
-	groups, err := s.gateway.ledger.Sums(context.Background(), always) // also when the test is over
+	q := always
+	q.Where = where
+	groups, err := s.gateway.ledger.Sums(context.Background(), q) // also when the test is over
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -259,7 +268,7 @@ func TestRecordHoldsWhatIsKnown(t *testing.T) {
 	}
 	metrics := s.metrics()
 	for kind, n := range map[string]int{"input": 9, "cached": 8, "output": 4, "reasoning": 3} {
-		line := fmt.Sprintf(`llmctl_gateway_tokens_total{alias="small",deployment="cluster/real-model",kind=%q,tenant="search"} %d`, kind, n)
+		line := fmt.Sprintf(`llmctl_gateway_tokens_total{alias="small",arm="canary",deployment="cluster/real-model",kind=%q,tenant="search"} %d`, kind, n)
 		if !strings.Contains(metrics, line+"\n") {
 			t.Errorf("metrics lack %s", line)
 		}

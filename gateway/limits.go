@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"strconv"
@@ -11,18 +12,50 @@ import (
 	"github.com/llmctl/llmctl/internal/openai"
 )
 
-// ask is what the request may use at most.
-func (r *request) ask() limit.Ask {
+// ask is what the request may use at most. Where its client names no limit of the
+// output, that is the alias's own, or an assumption, and no more than room, the tokens
+// of output that the roomiest of its targets has; 0 where that is not known.
+func (r *request) ask(room int64) limit.Ask {
 	if r.free {
 		return limit.Ask{}
 	}
-	output, unbounded := r.maxTokens, false
-	if output == 0 {
-		output, unbounded = assumedOutput, true
+	if !r.dialect.generates {
+		return limit.Ask{Tokens: limit.Tokens{Input: r.input}}
+	}
+	output, unbounded := cmp.Or(r.maxTokens, assumedOutput), r.maxKey == ""
+	if unbounded && room > 0 {
+		output = min(output, room)
 	}
 	return limit.Ask{
 		Tokens:    limit.Tokens{Input: r.input, Output: output * r.generated},
-		Unbounded: unbounded || r.maxKey == "",
+		Unbounded: unbounded,
+	}
+}
+
+// reserve takes what the request may use from its tenant's and key's limits, and
+// returns what of the plan they allow. Where a budget does not hold the dearest of its
+// targets, the request may still go to cheaper ones: a fallback that costs much must not
+// keep a request from the target that is to serve it.
+func (x *exchange) reserve(q *request, plan []step) ([]step, *failure) {
+	ask := q.ask(roomiest(plan, q.input))
+	ask.Counted = x.caching.embedding.close()
+	for {
+		ask.Cost = dearest(plan)
+		reservation, levels, err := x.g.limits.Reserve(x.r.Context(), x.who.account, ask)
+		if r, ok := errors.AsType[*limit.Rejection](err); ok && r.Quota() {
+			if cheaper := x.cheaper(plan, ask.Tokens); len(cheaper) > 0 {
+				plan = cheaper
+				continue
+			}
+		}
+		setLimitHeaders(x.w.Header(), levels)
+		x.toldLimits = true
+		if err != nil {
+			return nil, x.limited(err)
+		}
+		x.reservation = reservation
+		x.g.metrics.reserved(x.who.tenant.name, reservation.Reserved().Tokens)
+		return plan, nil
 	}
 }
 

@@ -69,7 +69,7 @@ func TestLimitsAreReservedSettledAndTold(t *testing.T) {
 		`llmctl_gateway_limit_tokens_total{event="settled",tenant="search"} 26`,
 		`llmctl_gateway_limit_tokens_total{event="refunded",tenant="search"} 16`,
 		`llmctl_gateway_limit_tokens_total{event="debt",tenant="search"} 20`,
-		`llmctl_gateway_tokens_total{alias="small",deployment="cluster/real-model",kind="output",tenant="search"} 4`,
+		`llmctl_gateway_tokens_total{alias="small",arm="stable",deployment="cluster/real-model",kind="output",tenant="search"} 4`,
 		`llmctl_gateway_requests_total{alias="small",outcome="rate_limited",status="429",tenant="search"} 2`,
 	} {
 		if !strings.Contains(metrics, line+"\n") {
@@ -84,6 +84,105 @@ func TestFirstRequestWithoutMaxTokensFitsASmallLimit(t *testing.T) {
 		t.Errorf("status %d: %s", got.status, got.body)
 	}
 }
+
+// What is left is enough for a request that says nothing of its output, down to an
+// eighth of what it would reserve. What it uses beyond that is debt, and keeps the
+// next one out.
+func TestARequestWithoutMaxTokensTakesWhatIsLeft(t *testing.T) {
+	long := strings.Replace(plainReply, `"completion_tokens":2`, `"completion_tokens":300`, 1)
+	s := serve(t, replies(200, long), frozen(config.Limits{OutputTPM: 500}, config.Limits{}))
+	for i, step := range []struct {
+		body       string
+		status     int
+		left       string
+		retryAfter string
+	}{
+		{plainBody, 200, "0", ""},   // holds all 500, uses 300
+		{plainBody, 200, "0", ""},   // holds the 200 that are left, uses 300
+		{plainBody, 429, "0", "20"}, // for an eighth, 63, and 100 of debt
+		{tenTokens, 429, "0", "14"}, // for 10 and the debt
+		{plainBody, 429, "0", "20"}, // nothing is counted of those that were refused
+	} {
+		got := s.post(step.body)
+		if got.status != step.status || got.header.Get("X-Ratelimit-Remaining-Output-Tokens") != step.left || got.header.Get("Retry-After") != step.retryAfter {
+			t.Errorf("request %d: status %d, %q left, Retry-After %q, want %d, %q, %q", i, got.status, got.header.Get("X-Ratelimit-Remaining-Output-Tokens"), got.header.Get("Retry-After"), step.status, step.left, step.retryAfter)
+		}
+	}
+	s.settled()
+}
+
+// However many come at once without max_tokens, they hold no more than there is.
+func TestParallelRequestsWithoutMaxTokensHoldNoMoreThanThereIs(t *testing.T) {
+	release := make(chan struct{})
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-release
+		replies(200, plainReply)(w, r)
+	}, frozen(config.Limits{OutputTPM: 5 * assumedOutput / 2}, config.Limits{}))
+	statuses := make(chan int, 20)
+	for range 20 {
+		go func() { statuses <- s.post(plainBody).status }()
+	}
+	for range 17 {
+		if status := wait(t, statuses, "a rejection"); status != 429 {
+			t.Errorf("status %d while three requests run", status)
+		}
+	}
+	if held := s.gateway.limits.Ledger().Reserved - 3; held != 5*assumedOutput/2 { // each has a token of input, too
+		t.Errorf("%d tokens are held", held)
+	}
+	close(release)
+	for range 3 {
+		if status := wait(t, statuses, "an answer"); status != 200 {
+			t.Errorf("status %d for an admitted request", status)
+		}
+	}
+	s.settled()
+}
+
+// A request can use no more output than its context has room for, and an embedding
+// none: nothing else is reserved for them.
+func TestReservationsEndWhereTheContextDoes(t *testing.T) {
+	for name, test := range map[string]struct {
+		path, body string
+		contexts   []config.Count
+		most       config.MaxTokens
+		want       int64 // tokens reserved
+	}{
+		"nothing known":               {"/v1/chat/completions", tenWords, []config.Count{0}, config.MaxTokens{}, 10 + assumedOutput},
+		"a small context":             {"/v1/chat/completions", tenWords, []config.Count{100}, config.MaxTokens{}, 10 + 90},
+		"the roomiest of two":         {"/v1/chat/completions", tenWords, []config.Count{100, 200}, config.MaxTokens{}, 10 + 190},
+		"one of two that is unknown":  {"/v1/chat/completions", tenWords, []config.Count{100, 0}, config.MaxTokens{}, 10 + assumedOutput},
+		"a default beyond it":         {"/v1/chat/completions", tenWords, []config.Count{100}, config.MaxTokens{Default: 500}, 10 + 90},
+		"a cap beyond it":             {"/v1/chat/completions", tenWords, []config.Count{100}, config.MaxTokens{Cap: 500}, 10 + 90},
+		"what the client asked for":   {"/v1/chat/completions", `{"max_tokens":80,` + tenWords[1:], []config.Count{100}, config.MaxTokens{}, 10 + 80},
+		"several answers":             {"/v1/chat/completions", `{"n":2,` + tenWords[1:], []config.Count{100}, config.MaxTokens{}, 10 + 180},
+		"an embedding has no output":  {"/v1/embeddings", `{"model":"small","input":"` + fortyBytes + `"}`, []config.Count{0}, config.MaxTokens{}, 10},
+		"whatever the alias would do": {"/v1/embeddings", `{"model":"small","input":"` + fortyBytes + `"}`, []config.Count{0}, config.MaxTokens{Default: 500}, 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t, replies(200, `{"data":[],"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":1}}`), configure(func(c *config.Config) {
+				c.Models[0].MaxTokens = test.most
+				c.Models[0].Targets = nil
+				for i, n := range test.contexts {
+					c.Models[0].Targets = append(c.Models[0].Targets, config.Target{Provider: "cluster", Model: string(rune('a' + i)), Context: n})
+				}
+			}))
+			if got := s.at(test.path, test.body); got.status != 200 {
+				t.Errorf("status %d: %s", got.status, got.body)
+			}
+			s.settled()
+			if got := s.gateway.limits.Ledger().Reserved; got != test.want {
+				t.Errorf("%d tokens reserved, want %d", got, test.want)
+			}
+		})
+	}
+}
+
+var (
+	fortyBytes = strings.Repeat("four", 10)
+	tenWords   = `{"model":"small","messages":[{"role":"user","content":"` + fortyBytes + `"}]}`
+)
 
 func TestParallelRequestsAdmitExactlyWhatFits(t *testing.T) {
 	release := make(chan struct{})

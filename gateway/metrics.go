@@ -28,7 +28,6 @@ type metrics struct {
 	tpot       *prometheus.HistogramVec
 	e2e        *prometheus.HistogramVec // all three: alias, deployment, arm
 	attempts   *prometheus.CounterVec   // alias, deployment, arm, outcome
-	armTokens  *prometheus.CounterVec   // alias, deployment, arm, kind
 	genAI      *genAI
 }
 
@@ -65,13 +64,12 @@ func newMetrics(g *Gateway) *metrics {
 		queueWait: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: prefix + "queue_wait_seconds", Help: "Waiting for an endpoint, of requests that got one.", Buckets: ttftBuckets,
 		}, []string{"provider", "class"}),
-		attempts:  counter("attempts_total", "Attempts at a deployment by how they ended; those that another attempt made good are among them.", "alias", "deployment", "arm", "outcome"),
-		armTokens: counter("deployment_tokens_total", "Tokens that requests were charged for, by the deployment that served them.", "alias", "deployment", "arm", "kind"),
-		ttft:      histogram("ttft_seconds", "From the request's arrival to the first output, streams only.", ttftBuckets),
-		tpot:      histogram("tpot_seconds", "Time per output token after the first, streams with two tokens or more.", tpotBuckets),
-		e2e:       histogram("e2e_seconds", "From the request's arrival to its end, successful ones only.", e2eBuckets),
+		attempts: counter("attempts_total", "Attempts at a deployment by how they ended; those that another attempt made good are among them.", "alias", "deployment", "arm", "outcome"),
+		ttft:     histogram("ttft_seconds", "From the request's arrival to the first output, streams only.", ttftBuckets),
+		tpot:     histogram("tpot_seconds", "Time per output token after the first, streams with two tokens or more.", tpotBuckets),
+		e2e:      histogram("e2e_seconds", "From the request's arrival to its end, successful ones only.", e2eBuckets),
 	}
-	m.registry.MustRegister(m.requests, m.limits, m.rejections, m.upstream, m.filtered, m.caches, m.replays, m.inFlight, m.shed, m.queueWait, m.ttft, m.tpot, m.e2e, m.attempts, m.armTokens, endpoints{g}, kept{g}, ledgerStats{g}, limitsStore{g},
+	m.registry.MustRegister(m.requests, m.limits, m.rejections, m.upstream, m.filtered, m.caches, m.replays, m.inFlight, m.shed, m.queueWait, m.ttft, m.tpot, m.e2e, m.attempts, endpoints{g}, kept{g}, heldBodies{g}, ledgerStats{g}, limitsStore{g},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.registry.MustRegister(m.money.collectors()...)
 	m.genAI = newGenAI(m.registry)

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -135,6 +136,14 @@ func invalidField(err error) *failure {
 func badAnswer(message string, cause error) *failure {
 	return &failure{status: http.StatusBadGateway, outcome: outcomeUpstream, remedy: anotherTry, cause: cause,
 		body: openai.NewError("upstream_error", message, "", "upstream_error")}
+}
+
+// tooLong is an answer that does not fit into what one may be. Another try would make
+// another one.
+func tooLong(most int64) *failure {
+	f := badAnswer(fmt.Sprintf("the upstream's answer is larger than %d bytes", most), nil)
+	f.remedy = noRemedy
+	return f
 }
 
 // write answers the client.

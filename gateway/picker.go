@@ -50,7 +50,7 @@ func (g *Gateway) wantOf(r picker.Request) fleet.Want {
 		if err != nil {
 			return w
 		}
-		ask := q.ask().Tokens
+		ask := q.ask(0).Tokens
 		w.Model, w.Tokens = q.model, ask.Input+ask.Output
 		if t.picker != nil && t.picker.pool.ByPrefix() {
 			w.Prompt = q.blocks(q.model, q.fields["cache_salt"].Str)

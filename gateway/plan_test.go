@@ -190,7 +190,7 @@ func TestACanaryIsStickyAndCountedApart(t *testing.T) {
 	for _, want := range []string{
 		fmt.Sprintf(`llmctl_gateway_attempts_total{alias="small",arm="canary",deployment="cluster/canary",outcome="upstream_error"} %d`, canaries),
 		fmt.Sprintf(`llmctl_gateway_attempts_total{alias="small",arm="stable",deployment="cluster/stable",outcome="ok"} %d`, 3*sessions),
-		fmt.Sprintf(`llmctl_gateway_deployment_tokens_total{alias="small",arm="stable",deployment="cluster/stable",kind="output"} %d`, 3*3*sessions),
+		fmt.Sprintf(`llmctl_gateway_tokens_total{alias="small",arm="stable",deployment="cluster/stable",kind="output",tenant="search"} %d`, 3*3*sessions),
 		fmt.Sprintf(`llmctl_gateway_e2e_seconds_count{alias="small",arm="stable",deployment="cluster/stable"} %d`, 3*sessions),
 	} {
 		if !strings.Contains(metrics, want+"\n") {

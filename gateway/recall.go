@@ -108,8 +108,11 @@ func (x *exchange) board(q *request, key cache.Key) (answered bool, f *failure) 
 // recallSimilar looks for the answer to a similar question. Without an embedding
 // of the question in time there is none.
 func (x *exchange) recallSimilar(q *request, scope cache.Scope, control cache.Control) (answered bool, f *failure) {
-	n, reason := x.question(q, scope, control)
-	if f := interruption(x.r.Context()); f != nil {
+	n, reason, f := x.question(q, scope, control)
+	if f == nil {
+		f = interruption(x.r.Context())
+	}
+	if f != nil {
 		return false, f
 	}
 	if reason != "" {
@@ -132,21 +135,24 @@ func (x *exchange) recallSimilar(q *request, scope cache.Scope, control cache.Co
 }
 
 // question is what a request asks, with its place among similar questions.
-func (x *exchange) question(q *request, scope cache.Scope, control cache.Control) (*near, cache.Bypass) {
+func (x *exchange) question(q *request, scope cache.Scope, control cache.Control) (*near, cache.Bypass, *failure) {
 	text, reason := control.Semantic(x.dialect.path, q.top)
 	if reason != "" {
-		return nil, reason
+		return nil, reason, nil
 	}
 	space, ok := scope.Space(q.body)
 	if !ok {
-		return nil, cache.BypassBody
+		return nil, cache.BypassBody, nil
 	}
-	vector, err := x.model.caches.semantic.embed(x.r.Context(), x.g.rand(), text)
+	if f := x.admitEmbedding(); f != nil {
+		return nil, "", f
+	}
+	vector, err := x.embed(text)
 	if err != nil {
 		x.caching.trouble = err
-		return nil, cache.BypassEmbed
+		return nil, cache.BypassEmbed, nil
 	}
-	return &near{space: space, key: space.Entry(text), question: cache.Question{Vector: vector, Guard: cache.GuardOf(text)}}, ""
+	return &near{space: space, key: space.Entry(text), question: cache.Question{Vector: vector, Guard: cache.GuardOf(text)}}, "", nil
 }
 
 // replay gives an answer again, in the form that was asked for. One that cannot
@@ -161,7 +167,7 @@ func (x *exchange) replay(q *request, hit cache.Hit, into, result string) (answe
 		return false, nil
 	}
 	q.free = true
-	if f := x.reserve(q, nil); f != nil {
+	if _, f := x.reserve(q, nil); f != nil {
 		return false, f
 	}
 	x.looked(into, result, "")

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/llmctl/llmctl/gateway/check"
 	"github.com/llmctl/llmctl/gateway/config"
@@ -59,6 +60,9 @@ const (
 // parseRequest reads a body. Its errors are for the client.
 func parseRequest(d *dialect, body []byte) (*request, error) {
 	body = bytes.TrimSpace(body)
+	if !utf8.Valid(body) { // engines refuse it, or each reads another text
+		return nil, errors.New("the body is not valid UTF-8")
+	}
 	if tooDeep(body) {
 		return nil, fmt.Errorf("the body is nested more than %d levels deep", maxDepth)
 	}

@@ -147,7 +147,7 @@ func TestAsk(t *testing.T) {
 				t.Fatal(err)
 			}
 			r.bound(test.limit)
-			if diff := cmp.Diff(test.want, r.ask()); diff != "" {
+			if diff := cmp.Diff(test.want, r.ask(0)); diff != "" {
 				t.Errorf("ask (-want +got):\n%s", diff)
 			}
 		})
@@ -188,7 +188,7 @@ func FuzzRequest(f *testing.F) {
 		}
 		var before, after map[string]json.RawMessage
 		if json.Unmarshal(body, &before) != nil {
-			t.Skip("Go's reader is stricter about invalid UTF-8 and numbers")
+			t.Skip("Go's reader is stricter about numbers")
 		}
 		if err := json.Unmarshal(out, &after); err != nil {
 			t.Fatalf("%q became %q: %v", body, out, err)

@@ -13,7 +13,7 @@ func (r *request) fitted(t *target) *request {
 	if r.filled == 0 || t.context == 0 {
 		return r
 	}
-	room := max(1, t.context-int64(float64(r.input)*t.factor))
+	room := t.room(r.input)
 	if room >= r.maxTokens {
 		return r
 	}
@@ -22,4 +22,25 @@ func (r *request) fitted(t *target) *request {
 	lowered.edits = slices.Clone(r.edits)
 	lowered.edits[r.filled-1] = r.setting(r.dialect.maxKeys[0], strconv.AppendInt(nil, room, 10))
 	return &lowered
+}
+
+// room is how much output the target's context leaves beside so much input; 0 when its
+// context is not known.
+func (t *target) room(input int64) int64 {
+	if t.context == 0 {
+		return 0
+	}
+	return max(1, t.context-int64(float64(input)*t.factor))
+}
+
+// roomiest is the most room that a step of the plan has; 0 when one's is not known.
+func roomiest(plan []step, input int64) (most int64) {
+	for _, s := range plan {
+		room := s.target.room(input)
+		if room == 0 {
+			return 0
+		}
+		most = max(most, room)
+	}
+	return most
 }

@@ -31,7 +31,7 @@ func (g *Gateway) Handler() http.Handler {
 		return &failure{status: http.StatusNotFound, outcome: outcomeUnknownRoute,
 			body: openai.NewError("invalid_request_error", "no such endpoint", "", "not_found")}
 	}))
-	return nosniff(mux)
+	return nosniff(g.ordinary(mux))
 }
 
 // answering wraps a step of the pipeline: request id, gate, log and metrics

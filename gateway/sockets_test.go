@@ -136,8 +136,8 @@ func TestSocketIsMetered(t *testing.T) {
 	for _, line := range []string{
 		`llmctl_gateway_requests_total{alias="small",outcome="ok",status="200",tenant="search"} 1`,
 		`llmctl_gateway_requests_total{alias="small",outcome="rate_limited",status="429",tenant="search"} 1`,
-		`llmctl_gateway_tokens_total{alias="small",deployment="cluster/real-model",kind="input",tenant="search"} 11`,
-		`llmctl_gateway_tokens_total{alias="small",deployment="cluster/real-model",kind="output",tenant="search"} 2`,
+		`llmctl_gateway_tokens_total{alias="small",arm="stable",deployment="cluster/real-model",kind="input",tenant="search"} 11`,
+		`llmctl_gateway_tokens_total{alias="small",arm="stable",deployment="cluster/real-model",kind="output",tenant="search"} 2`,
 	} {
 		if !strings.Contains(s.metrics(), line+"\n") {
 			t.Errorf("metrics lack %s", line)

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"sync"
@@ -20,6 +21,7 @@ import (
 type table struct {
 	origin     time.Time // of the gateway, for models' created
 	maxBody    int64
+	maxAnswer  int64          // of those that are not streamed
 	origins    []string       // that may use WebSocket from browsers
 	keepAlive  time.Duration  // of event streams; 0 is never
 	adminToken *config.Digest // nil when the admin listener is open
@@ -82,7 +84,7 @@ type retryRules struct {
 // newTable builds a table from a checked configuration. What lives on is taken
 // from old into next, and what is new is added there.
 func newTable(c *config.Config, env config.Environment, client *http.Client, old state, next *state) (*table, error) {
-	t := &table{maxBody: int64(c.MaxBody), models: map[string]*model{}, classes: classNames(c), priorities: map[string]int{}}
+	t := &table{maxBody: int64(c.MaxBody), maxAnswer: cmp.Or(int64(c.MaxAnswer), config.DefaultMaxAnswer), models: map[string]*model{}, classes: classNames(c), priorities: map[string]int{}}
 	for _, class := range c.AllClasses() {
 		t.priorities[class.Name] = class.Priority
 	}

@@ -30,6 +30,7 @@ func openGateway(c *config.Config, g *gateway.Gateway, log *slog.Logger) (*gatew
 	if err != nil {
 		return nil, err
 	}
+	api.server.DisableGeneralOptionsHandler = true // so that the API answers OPTIONS * as it answers all else
 	servers := &gatewayServers{log: log, api: api}
 	if c.Admin.Listen != "" {
 		if servers.admin, err = listenTLS(c.Admin.Listen, g.AdminHandler(), c.Admin.TLS, log); err != nil {

@@ -22,16 +22,17 @@ type Embedder struct {
 	Model  string
 }
 
-// Embed returns the embedding of a text, scaled to length 1. Its errors hold
-// neither the text nor the key.
-func (e *Embedder) Embed(ctx context.Context, text string) ([]float32, error) {
+// Embed returns the embedding of a text, scaled to length 1, and how many tokens of
+// input the endpoint counted, 0 when it does not say. Its errors hold neither the text
+// nor the key.
+func (e *Embedder) Embed(ctx context.Context, text string) (vector []float32, tokens int64, err error) {
 	body, err := json.Marshal(map[string]string{"model": e.Model, "input": text, "encoding_format": "float"})
 	if err != nil {
-		return nil, fmt.Errorf("encoding a request for an embedding: %w", err)
+		return nil, 0, fmt.Errorf("encoding a request for an embedding: %w", err)
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, e.Base+"/v1/embeddings", bytes.NewReader(body))
 	if err != nil {
-		return nil, fmt.Errorf("building a request for an embedding: %w", err)
+		return nil, 0, fmt.Errorf("building a request for an embedding: %w", err)
 	}
 	r.Header.Set("Content-Type", "application/json")
 	if e.Key != "" {
@@ -39,26 +40,29 @@ func (e *Embedder) Embed(ctx context.Context, text string) ([]float32, error) {
 	}
 	response, err := e.Client.Do(r)
 	if err != nil {
-		return nil, fmt.Errorf("asking for an embedding: %w", err)
+		return nil, 0, fmt.Errorf("asking for an embedding: %w", err)
 	}
 	defer func() { _ = response.Body.Close() }() // nothing is left to read that anybody waits for
 	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("asking for an embedding: the endpoint answered %d", response.StatusCode)
+		return nil, 0, fmt.Errorf("asking for an embedding: the endpoint answered %d", response.StatusCode)
 	}
 	var answer struct {
 		Data []struct {
 			Embedding []float32 `json:"embedding"`
 		} `json:"data"`
+		Usage struct {
+			PromptTokens float64 `json:"prompt_tokens"`
+		} `json:"usage"`
 	}
 	if err := json.NewDecoder(io.LimitReader(response.Body, maxEmbedding)).Decode(&answer); err != nil {
-		return nil, fmt.Errorf("reading an embedding: %w", err)
+		return nil, 0, fmt.Errorf("reading an embedding: %w", err)
 	}
 	if len(answer.Data) != 1 {
-		return nil, fmt.Errorf("reading an embedding: %d came for one text", len(answer.Data))
+		return nil, 0, fmt.Errorf("reading an embedding: %d came for one text", len(answer.Data))
 	}
 	unit, ok := Unit(answer.Data[0].Embedding)
 	if !ok {
-		return nil, errors.New("reading an embedding: it has no direction")
+		return nil, 0, errors.New("reading an embedding: it has no direction")
 	}
-	return unit, nil
+	return unit, int64(answer.Usage.PromptTokens), nil
 }

@@ -25,11 +25,11 @@ func TestAnEmbeddingIsAskedForAndScaled(t *testing.T) {
 			gjson.GetBytes(body, "model").Str != "embed" || gjson.GetBytes(body, "input").Str != `a "text"` {
 			t.Errorf("%s %v %s", r.URL, r.Header, body)
 		}
-		_, _ = io.WriteString(w, `{"data":[{"embedding":[3,4]}]}`)
+		_, _ = io.WriteString(w, `{"data":[{"embedding":[3,4]}],"usage":{"prompt_tokens":5,"total_tokens":5}}`)
 	})
-	got, err := e.Embed(t.Context(), `a "text"`)
-	if err != nil {
-		t.Fatal(err)
+	got, tokens, err := e.Embed(t.Context(), `a "text"`)
+	if err != nil || tokens != 5 {
+		t.Fatalf("%d tokens, error %v", tokens, err)
 	}
 	if diff := cmp.Diff([]float32{0.6, 0.8}, got); diff != "" {
 		t.Error(diff)
@@ -44,12 +44,12 @@ func TestErrorsOfEmbeddingsHoldNoSecrets(t *testing.T) {
 		"no direction": func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"data":[{"embedding":[0]}]}`) },
 		"no answer":    func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 	} {
-		_, err := embedder(t, handler).Embed(t.Context(), "private")
+		_, _, err := embedder(t, handler).Embed(t.Context(), "private")
 		if err == nil || strings.Contains(err.Error(), "private") || strings.Contains(err.Error(), "sk-secret") {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
-	if _, err := (&Embedder{Client: http.DefaultClient, Base: "\n"}).Embed(t.Context(), "private"); err == nil {
+	if _, _, err := (&Embedder{Client: http.DefaultClient, Base: "\n"}).Embed(t.Context(), "private"); err == nil {
 		t.Error("an address that is none was taken")
 	}
 }

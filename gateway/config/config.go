@@ -10,6 +10,7 @@ type Config struct {
 	Store        Store       `yaml:"store,omitempty"`
 	Traces       Traces      `yaml:"traces,omitempty"`
 	MaxBody      Size        `yaml:"max_body,omitempty" in:"[1KB,1GiB]"`    // largest request body; 0 means DefaultMaxBody
+	MaxAnswer    Size        `yaml:"max_answer,omitempty" in:"[1KB,1GiB]"`  // largest answer that is not streamed; 0 means DefaultMaxAnswer
 	Origins      []Origin    `yaml:"origins,omitempty"`                     // of pages in browsers, beside the gateway's own host, that may use WebSocket
 	SSEKeepAlive Duration    `yaml:"sse_keepalive,omitempty" in:"[1ms,1h]"` // silence after which a stream gets a comment, for proxies; never when absent
 	CacheSize    Size        `yaml:"cache_size,omitempty" in:"[1KB,1TiB]"`  // memory of all answers that are kept; 0 means DefaultCacheSize
@@ -292,4 +293,12 @@ type Semantic struct {
 	// Timeout bounds the wait for an embedding, after which the model is asked.
 	// DefaultEmbedding when absent.
 	Timeout Duration `yaml:"timeout,omitempty" in:"[1ms,1m]"`
+	// USDPer1M is what embeddings cost; they have input alone.
+	USDPer1M InputPrice `yaml:"usd_per_1m,omitempty"`
+}
+
+// InputPrice is $ per million tokens of what has input alone. An absent price is
+// unknown, and costs nothing.
+type InputPrice struct {
+	Input *float64 `yaml:"input,omitempty" in:"[0,1M]"`
 }

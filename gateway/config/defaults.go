@@ -10,7 +10,8 @@ const (
 	DefaultFirstToken   = 60 * time.Second
 	DefaultIdle         = 60 * time.Second
 	DefaultTotal        = 10 * time.Minute
-	DefaultMaxBody      = 32 << 20 // takes images inline, as Anthropic's API does
+	DefaultMaxBody      = 32 << 20  // takes images inline, as Anthropic's API does
+	DefaultMaxAnswer    = 256 << 20 // takes embeddings of thousands of texts
 	DefaultStoreTimeout = 500 * time.Millisecond
 	DefaultIdempotency  = 24 * time.Hour
 	DefaultMetricsEvery = time.Second

@@ -113,6 +113,7 @@ var defaultsOf = map[string]any{
 	"models[].timeouts.idle":            time.Duration(DefaultIdle),
 	"models[].timeouts.total":           time.Duration(DefaultTotal),
 	"max_body":                          Size(DefaultMaxBody),
+	"max_answer":                        Size(DefaultMaxAnswer),
 	"store.timeout":                     time.Duration(DefaultStoreTimeout),
 	"idempotency.ttl":                   time.Duration(DefaultIdempotency),
 	"providers[].metrics_every":         time.Duration(DefaultMetricsEvery),

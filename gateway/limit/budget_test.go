@@ -205,7 +205,7 @@ func TestStateRevivesAScope(t *testing.T) {
 		t.Errorf("levels (-want +got):\n%s", diff)
 	}
 	for _, want := range []Use{{}, {Cost: 60}, {Cost: 24}, {Tokens: Tokens{Input: 71}}} {
-		if diff := cmp.Diff(l.Check(now, want, s), other.Check(now, want, again)); diff != "" {
+		if diff := cmp.Diff(l.Check(now, Span{Most: want, Least: want}, s), other.Check(now, Span{Most: want, Least: want}, again)); diff != "" {
 			t.Errorf("%+v (-want +got):\n%s", want, diff)
 		}
 	}

@@ -89,41 +89,6 @@ func (l *Limiter) Ledger() Ledger {
 	return l.ledger
 }
 
-// Ask is what a request may use.
-type Ask struct {
-	Tokens
-	// Unbounded says that the client named no output limit, so that Output is
-	// only an assumption. It is then cut down to the smallest output limit,
-	// else a small tenant's first request could never pass; and so is its cost,
-	// to the smallest budget.
-	Unbounded bool
-	// Cost is what tokens cost at most; nil means nothing.
-	Cost func(Tokens) Money
-}
-
-// Within is what the request reserves of scopes with the bounds.
-func (a Ask) Within(bounds ...Bounds) Use {
-	want := Use{Tokens: a.clamped()}
-	for _, b := range bounds {
-		if a.Unbounded && b.OutputTPM > 0 {
-			want.Output = min(want.Output, b.OutputTPM)
-		}
-	}
-	if a.Cost == nil {
-		return want
-	}
-	want.Cost = a.Cost(want.Tokens).clamped(maxCost)
-	for _, b := range bounds {
-		if a.Unbounded && b.Day > 0 {
-			want.Cost = min(want.Cost, b.Day)
-		}
-		if a.Unbounded && b.Month > 0 {
-			want.Cost = min(want.Cost, b.Month)
-		}
-	}
-	return want
-}
-
 // Reserve takes one request, its tokens, their cost and a slot from every scope,
 // or nothing from any: all scopes are tried before the first is debited. now is
 // the time since any fixed origin. The error is a *Rejection.
@@ -134,32 +99,40 @@ func (l *Limiter) Reserve(now time.Duration, ask Ask, scopes ...*Scope) (*Reserv
 	for _, s := range scopes {
 		bounds = append(bounds, s.bounds)
 	}
-	want := ask.Within(bounds...)
-	if refused := l.check(now, want, scopes); refused != nil {
+	span := ask.Within(bounds...)
+	want, refused := l.check(now, span, scopes)
+	if refused != nil {
 		return nil, refused
 	}
 	for _, s := range scopes {
-		s.debit(want)
+		s.debit(span.Requests(), want)
 	}
 	l.ledger.Reserve(want)
 	return &Reservation{limiter: l, scopes: scopes, Reserved: want}, nil
 }
 
 // Check tells why the scopes do not admit a request now, or nil.
-func (l *Limiter) Check(now time.Duration, want Use, scopes ...*Scope) *Rejection {
+func (l *Limiter) Check(now time.Duration, want Span, scopes ...*Scope) *Rejection {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.check(now, want, scopes)
+	_, refused := l.check(now, want, scopes)
+	return refused
 }
 
-func (l *Limiter) check(now time.Duration, want Use, scopes []*Scope) (worst *Rejection) {
+// check returns what a request gets of the scopes, and why it does not, or nil.
+func (l *Limiter) check(now time.Duration, span Span, scopes []*Scope) (want Use, worst *Rejection) {
 	calendar := l.calendar(now)
+	want = span.Most
 	for _, s := range scopes {
 		s.refill(now)
 		s.roll(calendar)
-		worst = worse(worst, s.tryRates(want.Tokens))
+		want = s.spare(want)
+	}
+	want = span.atLeast(want)
+	for _, s := range scopes {
+		worst = worse(worst, s.tryRates(span.Requests(), want.Tokens))
 		worst = worse(worst, s.trySlots())
 		worst = worse(worst, s.tryBudgets(l.origin.Add(now), want.Cost))
 	}
-	return worst
+	return want, worst
 }

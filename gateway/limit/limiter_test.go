@@ -100,6 +100,27 @@ func TestUnboundedOutputIsCutToTheSmallestLimit(t *testing.T) {
 	}
 }
 
+// What a request does first may have a reservation of its own, and the request still
+// counts once.
+func TestARequestThatWasCountedCountsOnce(t *testing.T) {
+	var l Limiter
+	s := l.NewScope("tenant", Limits{RPM: 1, OutputTPM: 100, Concurrent: 1})
+	mustReserve(t, &l, 0, Ask{}, s).Settle(0, Use{})
+	again := ask(0, 10)
+	if _, err := l.Reserve(0, again, s); err == nil {
+		t.Fatal("a second request was let in")
+	}
+	again.Counted = true
+	r := mustReserve(t, &l, 0, again, s)
+	if got := l.Levels(0, s); got.Requests.Remaining != 0 || got.Output.Remaining != 90 {
+		t.Errorf("levels %+v", got)
+	}
+	if _, err := l.Reserve(0, again, s); err == nil {
+		t.Error("its slot was given twice")
+	}
+	r.Abandon(0)
+}
+
 func TestRejectionDebitsNoScope(t *testing.T) {
 	var l Limiter
 	key := l.NewScope("key", Limits{RPM: 5, InputTPM: 100, OutputTPM: 100, Concurrent: 5})

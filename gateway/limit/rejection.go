@@ -53,13 +53,13 @@ func (r *Rejection) RetryAfterSeconds() int64 {
 }
 
 // tryRates reports why the buckets cannot give what is wanted, or nil.
-func (s *Scope) tryRates(want Tokens) (worst *Rejection) {
+func (s *Scope) tryRates(requests int64, want Tokens) (worst *Rejection) {
 	for _, need := range [...]struct {
 		resource Resource
 		bucket   *bucket
 		n        int64
 	}{
-		{Requests, &s.requests, 1},
+		{Requests, &s.requests, requests},
 		{InputTokens, &s.input, want.Input},
 		{OutputTokens, &s.output, want.Output},
 	} {

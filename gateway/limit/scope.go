@@ -76,8 +76,8 @@ func (s *Scope) roll(c *calendar) {
 	s.month.roll(c.month)
 }
 
-func (s *Scope) debit(u Use) {
-	s.requests.take(1)
+func (s *Scope) debit(requests int64, u Use) {
+	s.requests.take(requests)
 	s.input.take(u.Input)
 	s.output.take(u.Output)
 	s.open++

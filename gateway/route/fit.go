@@ -16,6 +16,7 @@ const (
 	AboveCeiling Obstacle = "cost"
 	NotDrawn     Obstacle = "canary" // its share was not drawn, and it is no spare
 	Twice        Obstacle = "twice"  // in the plan already
+	OverBudget   Obstacle = "budget" // left out later, by whoever knows what is left of one
 )
 
 // far orders obstacles by how much of a target was right: a refusal speaks of the

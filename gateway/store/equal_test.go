@@ -68,11 +68,14 @@ func (w *twin) configure(t *rapid.T) {
 
 func (w *twin) reserve(t *rapid.T) {
 	asked := useOf().Draw(t, "ask")
-	a := limit.Ask{Tokens: asked.Tokens, Unbounded: rapid.Bool().Draw(t, "unbounded"),
-		Cost: func(limit.Tokens) limit.Money { return asked.Cost }}
+	a := limit.Ask{Tokens: asked.Tokens, Unbounded: rapid.Bool().Draw(t, "unbounded"), Counted: rapid.Bool().Draw(t, "counted"),
+		Cost: func(t limit.Tokens) limit.Money { // the least output costs less
+			return asked.Cost / (1 + limit.Money(max(asked.Output-t.Output, 0)/(1+max(asked.Output, 0)/3)))
+		}}
 	s := w.r.find(keyA)
-	held := &lent{r: w.r, id: w.r.newID(), account: keyA, shared: s, use: a.Within(s.bounds()...)}
-	answer, err := w.r.take(context.Background(), held)
+	span := a.Within(s.bounds()...)
+	held := &lent{r: w.r, id: w.r.newID(), account: keyA, shared: s}
+	answer, err := w.r.take(context.Background(), held, span)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,12 +102,16 @@ func (w *twin) reserve(t *rapid.T) {
 		t.Fatalf("levels (-policy +redis):\n%s", diff)
 	}
 	if err == nil {
+		held.use = answer.granted
+		if held.use != reserved.Reserved {
+			t.Fatalf("Redis granted %+v, the policy %+v", held.use, reserved.Reserved)
+		}
 		w.r.admit(held)
 		w.open = append(w.open, pair{held, reserved})
 		return
 	}
 	want, _ := errors.AsType[*limit.Rejection](err)
-	if diff := cmp.Diff(want, counters.Check(answer.at, held.use, revived...)); diff != "" {
+	if diff := cmp.Diff(want, counters.Check(answer.at, span, revived...)); diff != "" {
 		t.Fatalf("rejection (-policy +redis):\n%s", diff)
 	}
 }

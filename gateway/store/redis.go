@@ -120,13 +120,13 @@ func (r *Redis) Reserve(ctx context.Context, a Account, ask limit.Ask) (Reservat
 	if s == nil {
 		return nil, limit.Levels{}, unknown(a)
 	}
-	want := ask.Within(s.bounds()...)
-	held := &lent{r: r, id: r.newID(), account: a, shared: s, use: want}
+	span := ask.Within(s.bounds()...)
+	held := &lent{r: r, id: r.newID(), account: a, shared: s, use: span.Most}
 	if len(s.scopes) == 0 {
 		r.admit(held)
 		return held, limit.Levels{}, nil
 	}
-	answer, err := r.take(ctx, held)
+	answer, err := r.take(ctx, held, span)
 	switch {
 	case err == nil:
 	case errors.Is(err, errReply) || !outage(err):
@@ -141,11 +141,12 @@ func (r *Redis) Reserve(ctx context.Context, a Account, ask limit.Ask) (Reservat
 	counters, revived := s.revive(answer)
 	levels := counters.Levels(answer.at, revived...)
 	if !answer.fits {
-		if refused := counters.Check(answer.at, want, revived...); refused != nil {
+		if refused := counters.Check(answer.at, span, revived...); refused != nil {
 			return nil, levels, refused
 		}
 		return nil, levels, errReply // the two would have to disagree on the rules
 	}
+	held.use = answer.granted
 	r.admit(held)
 	return held, levels, nil
 }
@@ -173,9 +174,10 @@ func (s *shared) revive(answer reply) (*limit.Limiter, []*limit.Scope) {
 func (r *Redis) newID() string { return r.instance + "." + strconv.FormatInt(r.serial.Add(1), 36) }
 
 // take runs the reservation in Redis.
-func (r *Redis) take(ctx context.Context, l *lent) (reply, error) {
-	args := make([]any, 0, 6+9*len(l.shared.scopes))
-	args = appendUse(append(args, l.id, lease.Microseconds()), l.use)
+func (r *Redis) take(ctx context.Context, l *lent, s limit.Span) (reply, error) {
+	args := make([]any, 0, 10+9*len(l.shared.scopes))
+	args = appendUse(append(args, l.id, lease.Microseconds()), s.Most)
+	args = append(appendMoney(append(args, s.Least.Output), s.Least.Cost), s.Requests())
 	for _, s := range l.shared.scopes {
 		args = appendScope(args, s)
 	}
@@ -183,6 +185,7 @@ func (r *Redis) take(ctx context.Context, l *lent) (reply, error) {
 	if err == nil && len(answer.states) != len(l.shared.scopes) {
 		err = errReply
 	}
+	answer.granted.Input = s.Most.Input
 	return answer, err
 }
 

@@ -45,9 +45,10 @@ func appendScope(args []any, s Scope) []any {
 
 // reply is what reserve.lua and look.lua answer.
 type reply struct {
-	fits   bool
-	at     time.Duration // since 1970, by Redis's clock
-	states []limit.State
+	fits    bool
+	at      time.Duration // since 1970, by Redis's clock
+	granted limit.Use     // by reserve.lua: output and cost
+	states  []limit.State
 }
 
 var errReply = errors.New("an answer of a limits script makes no sense")
@@ -76,6 +77,9 @@ func parseReply(v any, err error) (reply, error) {
 			return reply{}, err
 		case i == 0 && len(n) == 1:
 			r.at = time.Duration(n[0]) * time.Microsecond
+		case i == 0 && len(n) == 4:
+			r.at = time.Duration(n[0]) * time.Microsecond
+			r.granted = limit.Use{Tokens: limit.Tokens{Output: n[1]}, Cost: limit.Money(n[2]*billion + n[3])}
 		case i > 0 && len(n) == stateNumbers:
 			r.states = append(r.states, stateOf(n))
 		default:

@@ -18,7 +18,7 @@ type Record struct {
 	Alias    string
 	Provider string // of the deployment that answered, or was tried last
 	Model    string // the provider's name of it
-	Arm      string // stable | canary | fallback
+	Arm      string // stable | canary | fallback; Embedding of what is none
 	Class    string // latency class; empty when there is none
 	Outcome  string // how it ended, as in the log
 	OK       bool   // the answer was complete
@@ -39,6 +39,10 @@ type Record struct {
 
 	id string // the ledger's own key: unique, and rising with time
 }
+
+// Embedding is the arm of records that are no requests of clients: of the embeddings
+// that a cache by meaning looks up its answers by. They have tokens of input, and costs.
+const Embedding = "embedding"
 
 // Tokens are counts of one request.
 type Tokens struct {

@@ -113,11 +113,13 @@ func (s *Sums) Add(o *Sums) {
 
 // take counts one record in.
 func (s *Sums) take(r *Record) {
-	s.Requests++
-	s.OK += one(r.OK)
-	s.Retries += int64(max(r.Attempts-1, 0))
-	s.Fallbacks += one(r.Fallback)
-	s.Estimated += one(r.Tokens.Estimated)
+	if r.Arm != Embedding {
+		s.Requests++
+		s.OK += one(r.OK)
+		s.Retries += int64(max(r.Attempts-1, 0))
+		s.Fallbacks += one(r.Fallback)
+		s.Estimated += one(r.Tokens.Estimated)
+	}
 	s.Input += r.Tokens.Input
 	s.Output += r.Tokens.Output
 	countIn(r.Tokens.Cached, &s.Cached, &s.CachedKnown)
