@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,6 +27,7 @@ type options struct {
 	llmctl, work, page string
 	binaries           map[string]string // of other gateways, by name
 	fronts             []string
+	loads              []kind
 	rate, open         int
 	duration           time.Duration
 	repeats            int
@@ -54,6 +56,7 @@ func parse(s *iostreams.IO, args []string) (o options, err error) {
 	ferro := flags.String("ferro", "bin/peers/ferro/ferrogw", "the program of Ferro's AI gateway")
 	flags.StringVar(&o.page, "write", "", "write the page here")
 	fronts := flags.String("fronts", "proxy,llmctl,litellm,ferro", "what to put in front of the mock")
+	loads := flags.String("loads", "streams,whole,memory", "what to measure")
 	flags.IntVar(&o.rate, "rate", 500, "streams per second of the open loop")
 	flags.IntVar(&o.open, "open", 2000, "streams at once, for memory")
 	flags.DurationVar(&o.duration, "duration", 10*time.Second, "length of each measurement")
@@ -66,6 +69,12 @@ func parse(s *iostreams.IO, args []string) (o options, err error) {
 		if findFront(name) == nil {
 			return o, fmt.Errorf("unknown front %q, expected some of proxy, llmctl, litellm, ferro", name)
 		}
+	}
+	for name := range strings.SplitSeq(*loads, ",") {
+		if !slices.Contains([]kind{openLoop, wholes, memory}, kind(name)) {
+			return o, fmt.Errorf("unknown load %q, expected some of streams, whole, memory", name)
+		}
+		o.loads = append(o.loads, kind(name))
 	}
 	if o.repeats < 1 || o.rate < 1 || o.open < 1 || o.duration < time.Second {
 		return o, fmt.Errorf("-repeats %d -rate %d -open %d -duration %s: expected at least 1, 1, 1 and 1s", o.repeats, o.rate, o.open, o.duration)
@@ -100,7 +109,8 @@ func (o *options) bench(ctx context.Context, s *iostreams.IO) error {
 		present = append(present, f)
 	}
 	for repeat := range o.repeats {
-		for _, load := range []func(context.Context, *front, int) *measurement{o.streams, o.whole, o.memory} {
+		for _, l := range o.loads {
+			load := map[kind]func(context.Context, *front, int) *measurement{openLoop: o.streams, wholes: o.whole, memory: o.memory}[l]
 			for i := range present {
 				if repeat%2 == 1 { // there and back, so that a drift of the machine meets all alike
 					i = len(present) - 1 - i
