@@ -116,7 +116,7 @@ func (f *gatewayFlags) run(s *iostreams.IO) error {
 func newLog(to io.Writer, format string) (*slog.Logger, error) {
 	switch format {
 	case "json":
-		return slog.New(slog.NewJSONHandler(to, nil)), nil
+		return slog.New(newJSONLog(to)), nil
 	case "text":
 		return slog.New(slog.NewTextHandler(to, nil)), nil
 	}
