@@ -30,7 +30,7 @@ type front struct {
 	// listen on address and pass on to upstream.
 	start func(o *options, dir, address, upstream string) (command, env []string, err error)
 	ready string // path that answers once it serves
-	slow  bool   // it does not carry the rate of the open loop on two cores, and is measured at a lower one, too
+	slow  bool   // it may not carry the rate of the open loop on two cores, and is measured at a lower one, too
 }
 
 var fronts = []front{

@@ -37,7 +37,7 @@ func TestPage(t *testing.T) {
 		"| rate of whole answers | ≥ 0.8 | 0.60 | 0.60 | NOT held |",
 		"| memory with many open streams | ≤ 1.3 | 1.20 | 1.20 | held |",
 		"| llmctl | 52.80 (+2.80) | 52.80 (+2.80) | 5.28 (+0.28) |",
-		"At 20 a second it adds 30.0 ms to the\nTTFT's p50", "| ferro | not installed |", "| litellm | NaN |",
+		"At 20 streams a second, litellm adds 30.0 ms to the\nTTFT's p50", "| ferro | not installed |", "| litellm | NaN |",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q in\n%s", want, page)
