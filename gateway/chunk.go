@@ -18,6 +18,7 @@ type chunk struct {
 	finished  []int64 // choices that end here
 	reason    string  // the last finish_reason
 	usage     gjson.Result
+	bit       bit  // of a plain event
 	usageOnly bool // has usage and no choices: the chunk that include_usage adds
 }
 
@@ -28,6 +29,14 @@ var (
 
 // readChunk reads an event, each part of it once.
 func readChunk(e openai.Event) chunk {
+	if p, plain := readPlain(e); plain {
+		return chunk{output: p.output, bit: p}
+	}
+	return readClosely(e)
+}
+
+// readClosely reads an event of any kind.
+func readClosely(e openai.Event) chunk {
 	if bytes.Equal(bytes.TrimSpace(e.Data), doneData) {
 		return chunk{done: true}
 	}

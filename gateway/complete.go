@@ -63,7 +63,7 @@ func (x *exchange) complete() *failure {
 
 // read takes the body in and makes sense of it.
 func (x *exchange) read() (*request, *failure) {
-	rc := http.NewResponseController(x.w)
+	rc := x.deadline.control
 	// Writers without deadlines, as in tests, simply have none.
 	_ = rc.SetReadDeadline(time.Now().Add(bodyTimeout))
 	// A body that does not come must not hold up the end of the gateway.

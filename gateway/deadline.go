@@ -21,18 +21,24 @@ type deadline struct {
 	control *http.ResponseController
 
 	mu   sync.Mutex
+	set  time.Time // the one in force; zero before the first
 	last time.Time // none is later; zero until cut
 }
 
-// within gives the client d from now for what is written next. Writers without
-// deadlines, as in tests, have none.
+// within gives the client d from now for what is written next, or hardly less: a
+// deadline of which seven eighths are left stays, since to set one for each of a
+// thousand events is dear. Writers without deadlines, as in tests, have none.
 func (l *deadline) within(d time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	at := time.Now().Add(d)
+	if early := at.Sub(l.set); early >= 0 && early <= d/8 {
+		return // it is not later than last either, since cut sets one
+	}
 	if !l.last.IsZero() && at.After(l.last) {
 		at = l.last
 	}
+	l.set = at
 	_ = l.control.SetWriteDeadline(at)
 }
 

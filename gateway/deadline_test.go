@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/llmctl/llmctl/gateway/config"
@@ -144,4 +145,28 @@ func TestClientThatReadsNothingIsCutOff(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A deadline is set anew when an eighth of it has passed, and not for each event.
+func TestDeadlineOfManyWritesIsSetSeldom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &timed{ResponseRecorder: httptest.NewRecorder()}
+		d := deadline{control: http.NewResponseController(w)}
+		set := map[time.Time]bool{}
+		for range 100 {
+			d.within(time.Minute)
+			set[w.deadline] = true
+			if left := time.Until(w.deadline); left < time.Minute*7/8 || left > time.Minute {
+				t.Fatalf("%v are left", left)
+			}
+			time.Sleep(time.Second)
+		}
+		if n := len(set); n < 100/8 || n > 100/7 {
+			t.Errorf("set %d times in 100 seconds", n)
+		}
+		d.within(time.Second)
+		if left := time.Until(w.deadline); left > time.Second {
+			t.Errorf("a shorter one leaves %v", left)
+		}
+	})
 }

@@ -99,7 +99,7 @@ func (x *exchange) succeed(contentType string, body []byte) {
 	x.tellTaken()
 	x.keepAnswer(contentType, body)
 	x.committed = true
-	x.w.Header().Set("Content-Type", contentType)
+	x.w.Header()["Content-Type"] = []string{contentType}
 	x.deliver(body)
 }
 

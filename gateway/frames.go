@@ -24,6 +24,7 @@ type framer struct {
 	pending []byte // a frame whose end has not arrived
 	inLine  bool   // pending ends inside of a line
 	afterCR bool   // the last byte was a CR: an LF right after belongs to its line
+	clean   bool   // nothing of what came is part of what will come
 }
 
 // push yields the frames that p completes. Each is valid until the next one.
@@ -31,12 +32,21 @@ func (f *framer) push(p []byte) iter.Seq[frame] {
 	return func(yield func(frame) bool) {
 		start, at := 0, 0
 		for at < len(p) {
+			if size, data := f.usual(p[at:]); size > 0 && start == at {
+				at += size
+				if !yield(frame{raw: p[start:at], event: openai.Event{Data: data}, isEvent: true}) {
+					return
+				}
+				start = at
+				continue
+			}
 			n, complete := f.line(p[at:])
 			line := p[at : at+n]
 			blank := !f.inLine && complete && !f.afterCR && (line[0] == '\n' || line[0] == '\r')
 			at += n
 			f.inLine = !complete
 			f.afterCR = complete && at == len(p) && line[n-1] == '\r'
+			f.clean = blank && line[n-1] == '\n'
 			f.decoder.Push(line)
 			event, ok := f.decoder.Next()
 			if !ok && !blank {
@@ -53,6 +63,23 @@ func (f *framer) push(p []byte) iter.Seq[frame] {
 		f.pending = append(f.pending, p[start:]...)
 	}
 }
+
+// usual is the size of an event at the start of p in the form in which nearly all
+// come: one line of data and a blank one, after an event that left nothing behind. It
+// needs no decoder; size is 0 for all others.
+func (f *framer) usual(p []byte) (size int, data []byte) {
+	line, found := bytes.CutPrefix(p, dataField)
+	if !found || !f.clean {
+		return 0, nil
+	}
+	end := bytes.IndexByte(line, '\n')
+	if end < 0 || end+1 == len(line) || line[end+1] != '\n' || bytes.IndexByte(line[:end], '\r') >= 0 {
+		return 0, nil
+	}
+	return len(dataField) + end + 2, bytes.TrimPrefix(line[:end], []byte{' '})
+}
+
+var dataField = []byte("data:")
 
 // line returns how many bytes of p belong to its first line, with its end.
 func (f *framer) line(p []byte) (n int, complete bool) {

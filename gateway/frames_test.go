@@ -73,7 +73,7 @@ func TestFramesPreserveBytesAndEvents(t *testing.T) {
 		stream := strings.Join(parts, "")
 		var pieces []string
 		for rest := stream; rest != ""; {
-			n := rapid.IntRange(1, min(len(rest), 7)).Draw(t, "piece")
+			n := rapid.IntRange(1, min(len(rest), 30)).Draw(t, "piece")
 			pieces = append(pieces, rest[:n])
 			rest = rest[n:]
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -23,18 +24,29 @@ func (x *exchange) logLine(end time.Time) {
 	if !x.g.log.Enabled(ctx, level) {
 		return
 	}
-	l := line{make([]slog.Attr, 0, 32)}
-	x.logWho(&l)
+	l := logLines.Get().(*line)
+	defer l.letGo()
+	x.logWho(l)
 	l.attrs = append(l.attrs, slog.Int("status", x.status()), slog.String("outcome", string(x.outcome())))
-	x.logWhere(&l)
-	x.logTokens(&l)
-	x.logTimes(&l, end)
-	x.logWhy(&l)
-	x.g.log.LogAttrs(ctx, level, "request", l.attrs...)
+	x.logWhere(l)
+	x.logTokens(l)
+	x.logTimes(l, end)
+	x.logWhy(l)
+	r := slog.NewRecord(time.Now(), level, "request", 0) // where in the program says nothing, and takes time to find out
+	r.AddAttrs(l.attrs...)
+	_ = x.g.log.Handler().Handle(ctx, r) // a log that cannot be written has nobody to tell
 }
 
 // line is a line of the log in the making.
 type line struct{ attrs []slog.Attr }
+
+var logLines = sync.Pool{New: func() any { return &line{make([]slog.Attr, 0, 40)} }}
+
+func (l *line) letGo() {
+	clear(l.attrs)
+	l.attrs = l.attrs[:0]
+	logLines.Put(l)
+}
 
 // text adds a text that is not empty.
 func (l *line) text(name, value string) {

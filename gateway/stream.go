@@ -24,11 +24,22 @@ const lingering = 250 * time.Millisecond
 // no more at once, and each open stream has one.
 const readSize = 4 << 10
 
-var buffers = sync.Pool{New: func() any { return new([readSize]byte) }}
+// buffers are the memory of an open stream, which the next one uses again.
+type buffers struct {
+	read  [readSize]byte
+	held  []byte
+	mould mould
+}
+
+var bufferPool = sync.Pool{New: func() any { return new(buffers) }}
 
 // maxHeld bounds what is held back until the first output. Beyond it the answer
 // is committed: an upstream that says so much without an answer is not hung.
 const maxHeld = 64 << 10
+
+// largeHeld is more than one read brings; what a burst or a large event needed beyond
+// it is not kept.
+const largeHeld = 2 * readSize
 
 // relay passes one event stream from the upstream to the client.
 type relay struct {
@@ -41,10 +52,11 @@ type relay struct {
 	hideUsage bool                // the client did not ask for usage: its chunk stays here
 	choices   int64               // how many finish reasons make the answer complete
 
-	held     []byte               // what came before the first output, or awaits a flush
-	finished []int64              // choices that have ended
-	done     bool                 // the last event has passed
-	written  bool                 // held awaits a flush
+	held     []byte  // what came before the first output, or awaits a flush
+	finished []int64 // choices that have ended
+	done     bool    // the last event has passed
+	written  bool    // held awaits a flush
+	mould    *mould
 	gate     *check.Gate[passage] // nil unless the alias filters answers
 	blocked  bool                 // a filter ended the answer
 }
@@ -67,16 +79,17 @@ func (r *relay) stream(ctx context.Context, response *http.Response) *failure {
 	}
 	r.progress, _ = response.Body.(progress)
 	r.gaps = r.x.chunks()
-	buffer := buffers.Get().(*[readSize]byte)
-	defer buffers.Put(buffer)
+	b := bufferPool.Get().(*buffers)
+	r.held, r.mould = b.held[:0], &b.mould
+	defer r.letGo(b)
 	var frames framer
 	defer r.beat.stop()
 	for {
-		n, readErr := response.Body.Read(buffer[:])
+		n, readErr := response.Body.Read(b.read[:])
 		r.beat.hold()
 		now := r.x.g.now()
 		r.x.heard = now
-		for f := range frames.push(buffer[:n]) {
+		for f := range frames.push(b.read[:n]) {
 			if failure := r.handle(f, now); failure != nil || r.blocked {
 				r.flush()
 				return failure
@@ -96,6 +109,17 @@ func (r *relay) stream(ctx context.Context, response *http.Response) *failure {
 	}
 }
 
+// letGo gives the memory back that the stream used. What a burst has made large goes
+// to the garbage.
+func (r *relay) letGo(b *buffers) {
+	b.held, r.held, r.mould = r.held, nil, nil
+	if cap(b.held) > largeHeld {
+		b.held = nil
+	}
+	b.mould.take(nil, bit{})
+	bufferPool.Put(b)
+}
+
 // handle passes one frame on, or keeps it here.
 func (r *relay) handle(f frame, now time.Time) *failure {
 	x := r.x
@@ -105,7 +129,11 @@ func (r *relay) handle(f frame, now time.Time) *failure {
 	if !f.isEvent {
 		return r.write(f.raw, false)
 	}
-	c := x.dialect.event(f.event)
+	c := chunk{output: true}
+	if !r.mould.fits(f.event) {
+		c = x.dialect.event(f.event)
+		r.mould.take(f.event.Data, c.bit)
+	}
 	r.note(&c, now)
 	switch {
 	case c.failed && !x.committed:
@@ -250,7 +278,7 @@ func (r *relay) flush() bool {
 	x := r.x
 	x.deadline.within(x.patience()) // for all that this read brought
 	_, err := x.w.Write(r.held)
-	if r.held = r.held[:0]; cap(r.held) > maxHeld {
+	if r.held = r.held[:0]; cap(r.held) > largeHeld {
 		r.held = nil
 	}
 	if err == nil {

@@ -89,6 +89,13 @@ func newClient() *http.Client {
 // an internal header of the upstream's own network.
 var carried = []string{"Traceparent", "Tracestate", "Baggage"}
 
+// Values of headers that all requests share, and nobody changes.
+var (
+	ofJSON     = []string{"application/json"}
+	ofIdentity = []string{"identity"}
+	ofGateway  = []string{"llmctl-gateway"}
+)
+
 // newUpstreamRequest builds the request to one endpoint. The body is a
 // bytes.Reader, so the transport can send it again on a fresh connection when an
 // idle one turns out to be closed.
@@ -103,10 +110,10 @@ func newUpstreamRequest(ctx context.Context, p *provider, e *fleet.Endpoint, pat
 		}
 	}
 	w3c.Inject(ctx, propagation.HeaderCarrier(r.Header)) // without a span of ours the client's stays
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Accept-Encoding", "identity")
-	r.Header.Set("User-Agent", "llmctl-gateway")
-	r.Header.Set("X-Request-Id", id)
+	r.Header["Content-Type"] = ofJSON
+	r.Header["Accept-Encoding"] = ofIdentity
+	r.Header["User-Agent"] = ofGateway
+	r.Header["X-Request-Id"] = []string{id}
 	// An empty list is not sent. It tells net/http that it may send the request once
 	// more when an idle connection, closed by its server just then, has brought
 	// nothing back.

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,7 +27,8 @@ type options struct {
 	llmctl, work, page string
 	binaries           map[string]string // of other gateways, by name
 	fronts             []string
-	rate, open         int
+	loads              []kind
+	rate, slow, open   int
 	duration           time.Duration
 	repeats            int
 }
@@ -54,7 +56,9 @@ func parse(s *iostreams.IO, args []string) (o options, err error) {
 	ferro := flags.String("ferro", "bin/peers/ferro/ferrogw", "the program of Ferro's AI gateway")
 	flags.StringVar(&o.page, "write", "", "write the page here")
 	fronts := flags.String("fronts", "proxy,llmctl,litellm,ferro", "what to put in front of the mock")
+	loads := flags.String("loads", "streams,slow,whole,memory", "what to measure")
 	flags.IntVar(&o.rate, "rate", 500, "streams per second of the open loop")
+	flags.IntVar(&o.slow, "slow", 20, "streams per second of the open loop for those that carry no more")
 	flags.IntVar(&o.open, "open", 2000, "streams at once, for memory")
 	flags.DurationVar(&o.duration, "duration", 10*time.Second, "length of each measurement")
 	flags.IntVar(&o.repeats, "repeats", 5, "times that everything is measured")
@@ -67,8 +71,14 @@ func parse(s *iostreams.IO, args []string) (o options, err error) {
 			return o, fmt.Errorf("unknown front %q, expected some of proxy, llmctl, litellm, ferro", name)
 		}
 	}
-	if o.repeats < 1 || o.rate < 1 || o.open < 1 || o.duration < time.Second {
-		return o, fmt.Errorf("-repeats %d -rate %d -open %d -duration %s: expected at least 1, 1, 1 and 1s", o.repeats, o.rate, o.open, o.duration)
+	for name := range strings.SplitSeq(*loads, ",") {
+		if !slices.Contains([]kind{openLoop, slowLoop, wholes, memory}, kind(name)) {
+			return o, fmt.Errorf("unknown load %q, expected some of streams, slow, whole, memory", name)
+		}
+		o.loads = append(o.loads, kind(name))
+	}
+	if o.repeats < 1 || o.rate < 1 || o.slow < 1 || o.open < 1 || o.duration < time.Second {
+		return o, fmt.Errorf("-repeats %d -rate %d -slow %d -open %d -duration %s: expected at least 1, 1, 1, 1 and 1s", o.repeats, o.rate, o.slow, o.open, o.duration)
 	}
 	for name, path := range map[string]*string{"llmctl": &o.llmctl, "litellm": litellm, "ferro": ferro} {
 		if o.binaries[name], err = filepath.Abs(*path); err != nil {
@@ -76,6 +86,12 @@ func parse(s *iostreams.IO, args []string) (o options, err error) {
 		}
 	}
 	return o, nil
+}
+
+// slowly tells whether a front is measured at the lower rate: those that need it, and
+// what they are compared with.
+func (o *options) slowly(f *front) bool {
+	return f.slow || f.start == nil && slices.ContainsFunc(o.fronts, func(name string) bool { return findFront(name).slow })
 }
 
 // bench measures everything, and writes the page.
@@ -100,13 +116,17 @@ func (o *options) bench(ctx context.Context, s *iostreams.IO) error {
 		present = append(present, f)
 	}
 	for repeat := range o.repeats {
-		for _, load := range []func(context.Context, *front, int) *measurement{o.streams, o.whole, o.memory} {
+		for _, l := range o.loads {
+			load := map[kind]func(context.Context, *front, int) *measurement{openLoop: o.streams, slowLoop: o.slowStreams, wholes: o.whole, memory: o.memory}[l]
 			for i := range present {
 				if repeat%2 == 1 { // there and back, so that a drift of the machine meets all alike
 					i = len(present) - 1 - i
 				}
 				if err := ctx.Err(); err != nil {
 					return err
+				}
+				if l == slowLoop && !o.slowly(present[i]) {
+					continue
 				}
 				m := load(ctx, present[i], repeat)
 				r.rows = append(r.rows, m)

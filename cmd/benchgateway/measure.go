@@ -29,6 +29,7 @@ type kind string
 
 const (
 	openLoop kind = "streams"
+	slowLoop kind = "slow"
 	wholes   kind = "whole"
 	memory   kind = "memory"
 )
@@ -92,9 +93,17 @@ func (o *options) within(ctx context.Context, f *front, a trial.Answers, m *meas
 
 // streams is the open loop: as many streams a second as asked for, evenly spaced.
 func (o *options) streams(ctx context.Context, f *front, repeat int) *measurement {
-	m := &measurement{front: f.name, kind: openLoop, repeat: repeat}
+	return o.loop(ctx, f, &measurement{front: f.name, kind: openLoop, repeat: repeat}, o.rate)
+}
+
+// slowStreams is the open loop at a rate for those that do not carry the other one.
+func (o *options) slowStreams(ctx context.Context, f *front, repeat int) *measurement {
+	return o.loop(ctx, f, &measurement{front: f.name, kind: slowLoop, repeat: repeat}, o.slow)
+}
+
+func (o *options) loop(ctx context.Context, f *front, m *measurement, rate int) *measurement {
 	o.within(ctx, f, trial.Answers{TTFT: ttft, ITL: itl, Tokens: tokens}, m, func(p *process, dir string) error {
-		return m.bench(ctx, o, p, dir, "--arrival", "constant", "--rps", strconv.Itoa(o.rate), "--duration", o.duration.String(), "--warmup", "2s")
+		return m.bench(ctx, o, p, dir, "--arrival", "constant", "--rps", strconv.Itoa(rate), "--duration", o.duration.String(), "--warmup", "2s")
 	})
 	return m
 }

@@ -151,6 +151,7 @@ func (r *results) tables(b *strings.Builder) {
 			r.over(front, openLoop, func(m *measurement) float64 { return float64(m.rss >> 20) }),
 			r.over(front, openLoop, func(m *measurement) float64 { return float64(m.failed) }))
 	}
+	r.slow(b)
 	fmt.Fprintf(b, "\n## Whole answers and open streams\n\nWhole answers: %d clients, each with its next request as soon as it has an answer. Open\nstreams: %d at once.\n\n| through | whole answers/s | p50 ms | p99 ms | CPU ms a request | MiB with open streams | failed |\n|---|---:|---:|---:|---:|---:|---:|\n", clients, r.options.open)
 	for _, front := range r.options.fronts {
 		if _, ok := r.missing[front]; ok {
@@ -163,5 +164,18 @@ func (r *results) tables(b *strings.Builder) {
 			r.over(front, wholes, func(m *measurement) float64 { return m.cpu.Seconds() / float64(m.n) * 1e3 }),
 			r.over(front, memory, func(m *measurement) float64 { return float64(m.rss >> 20) }),
 			r.over(front, memory, func(m *measurement) float64 { return float64(m.failed) }))
+	}
+}
+
+// slow tells of those that were measured at the lower rate, too.
+func (r *results) slow(b *strings.Builder) {
+	for _, name := range r.options.fronts {
+		if !findFront(name).slow || math.IsNaN(r.over(name, slowLoop, ttftAt(50))) {
+			continue
+		}
+		at := func(front string, of func(*measurement) float64) float64 { return 1e3 * r.over(front, slowLoop, of) }
+		fmt.Fprintf(b, "\nAt %d streams a second, %s adds %.1f ms to the\nTTFT's p50 and %.1f ms to its p99, takes %.1f ms of CPU a request, and fails %.0f of them.\n",
+			r.options.slow, name, at(name, ttftAt(50))-at("direct", ttftAt(50)), at(name, ttftAt(99))-at("direct", ttftAt(99)),
+			at(name, func(m *measurement) float64 { return m.cpu.Seconds() / float64(m.n) }), r.over(name, slowLoop, func(m *measurement) float64 { return float64(m.failed) }))
 	}
 }

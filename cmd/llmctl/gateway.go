@@ -138,7 +138,7 @@ func (f *gatewayFlags) checkTimes() error {
 func newLog(to io.Writer, format string) (*slog.Logger, error) {
 	switch format {
 	case "json":
-		return slog.New(slog.NewJSONHandler(to, nil)), nil
+		return slog.New(newJSONLog(to)), nil
 	case "text":
 		return slog.New(slog.NewTextHandler(to, nil)), nil
 	}

@@ -68,11 +68,12 @@ func pieceSize(i int) int {
 	return 64 << (1 + (i-even)/growth)
 }
 
-// cut divides a prompt into pieces. Segments end where a piece ends.
-func cut(prompt []Segment) []piece {
+// cut divides a prompt into pieces, which it adds to others. Segments end where a
+// piece ends.
+func cut(pieces []piece, prompt []Segment) []piece {
 	var d xxhash.Digest
 	d.Reset()
-	pieces, upTo := make([]piece, 0, 64), 0
+	upTo := 0
 	for s := range prompt[:min(len(prompt), MaxSegments)] {
 		seg := &prompt[s]
 		for _, text := range []string{seg.Part, seg.Role} {

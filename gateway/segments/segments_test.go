@@ -272,7 +272,7 @@ func TestCountsAreThoseOfAPlainList(t *testing.T) {
 				prompt[i] = message(i, rapid.SampledFrom(roles[:3]).Draw(t, "role"), text.Draw(t, "text"))
 			}
 			s.Add(epoch, "a", prompt)
-			all = append(all, cut(prompt))
+			all = append(all, cut(nil, prompt))
 		}
 		for _, p := range s.Report().Prefixes {
 			var want int64

@@ -76,12 +76,18 @@ const (
 	memory = 16 << 10
 )
 
+// piecesPool has memory for the pieces of a prompt; the longest have some 100 KB of them.
+var piecesPool = sync.Pool{New: func() any { return new([]piece) }}
+
 // Add counts a prompt of a tenant's.
 func (s *Sketch) Add(now time.Time, tenant string, prompt []Segment) {
 	if len(prompt) == 0 {
 		return
 	}
-	pieces := cut(prompt)
+	room := piecesPool.Get().(*[]piece)
+	defer piecesPool.Put(room)
+	pieces := cut((*room)[:0], prompt)
+	*room = pieces
 	id := uint32(xxhash.Sum64String(tenant))
 	total := 0
 	for i := range prompt {

@@ -71,7 +71,12 @@ func (s scanner) Scan(v any) error {
 }
 
 // null is a number, or NULL when it is unknown.
-func null(v int64, known bool) any { return sql.NullInt64{Int64: v, Valid: known} }
+func null(v int64, known bool) any {
+	if !known {
+		return nil
+	}
+	return v
+}
 
 func textColumn(name string, of func(*Record) *string) requestColumn {
 	return requestColumn{name, textType, func(r *Record) any { return clean(*of(r)) }, func(r *Record) any { return of(r) }}

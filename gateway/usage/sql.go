@@ -19,6 +19,9 @@ type database struct {
 	placeholder func(n int) string // of the n-th argument, from 1
 	explain     func(error) error  // makes the driver's errors clear
 
+	// The statements for rowsPerInsert rows, prepared when first needed: parsing one
+	// takes longer than running it. Only write uses them, which never runs twice at once.
+	insertMany, upsertMany *sql.Stmt
 }
 
 const (
@@ -69,6 +72,10 @@ func (d *database) upsert(n int) string {
 }
 
 func (d *database) write(ctx context.Context, batch []Record) error {
+	sums := sumsOf(batch)
+	if err := d.prepare(ctx, len(batch), len(sums)); err != nil {
+		return d.explain(err)
+	}
 	tx, err := d.db.BeginTx(ctx, nil)
 	if err != nil {
 		return d.explain(err)
@@ -81,10 +88,25 @@ func (d *database) write(ctx context.Context, batch []Record) error {
 	if err := d.addRequests(ctx, tx, batch); err != nil {
 		return d.explain(err)
 	}
-	if err := d.addSums(ctx, tx, batch); err != nil {
+	if err := d.addSums(ctx, tx, sums); err != nil {
 		return d.explain(err)
 	}
 	return d.explain(tx.Commit())
+}
+
+// prepare prepares what a batch of so many requests, with so many sums, needs of the
+// statements for many rows. It comes before the transaction: within it, another
+// connection would be taken to prepare them.
+func (d *database) prepare(ctx context.Context, requests, sums int) (err error) {
+	if requests >= rowsPerInsert && d.insertMany == nil {
+		if d.insertMany, err = d.db.PrepareContext(ctx, d.insert(rowsPerInsert)); err != nil {
+			return err
+		}
+	}
+	if sums >= rowsPerInsert && d.upsertMany == nil {
+		d.upsertMany, err = d.db.PrepareContext(ctx, d.upsert(rowsPerInsert))
+	}
+	return err
 }
 
 // known tells whether the request is kept, and so the whole batch that it begins.
@@ -98,7 +120,7 @@ func (d *database) known(ctx context.Context, tx *sql.Tx, id string) (bool, erro
 }
 
 func (d *database) addRequests(ctx context.Context, tx *sql.Tx, batch []Record) error {
-	return inChunks(ctx, tx, batch, d.insert, func(args []any, r *Record) []any {
+	return inChunks(ctx, tx, batch, d.insert, d.insertMany, func(args []any, r *Record) []any {
 		for _, c := range requestColumns {
 			args = append(args, c.value(r))
 		}
@@ -106,9 +128,7 @@ func (d *database) addRequests(ctx context.Context, tx *sql.Tx, batch []Record) 
 	})
 }
 
-// addSums adds the batch to the sums of its bins, in one order everywhere: two
-// gateways that lock the same rows must not wait for each other.
-func (d *database) addSums(ctx context.Context, tx *sql.Tx, batch []Record) error {
+func sumsOf(batch []Record) map[bin]*Sums {
 	sums := map[bin]*Sums{}
 	for i := range batch {
 		b := binOf(&batch[i])
@@ -117,8 +137,14 @@ func (d *database) addSums(ctx context.Context, tx *sql.Tx, batch []Record) erro
 		}
 		sums[b].take(&batch[i])
 	}
+	return sums
+}
+
+// addSums adds the sums of a batch to those of their bins, in one order everywhere:
+// two gateways that lock the same rows must not wait for each other.
+func (d *database) addSums(ctx context.Context, tx *sql.Tx, sums map[bin]*Sums) error {
 	bins := slices.SortedFunc(maps.Keys(sums), bin.compare)
-	return inChunks(ctx, tx, bins, d.upsert, func(args []any, b *bin) []any {
+	return inChunks(ctx, tx, bins, d.upsert, d.upsertMany, func(args []any, b *bin) []any {
 		args = append(args, b.values()...)
 		for _, c := range columns {
 			args = append(args, *c.of(sums[*b]))
@@ -127,34 +153,26 @@ func (d *database) addSums(ctx context.Context, tx *sql.Tx, batch []Record) erro
 	})
 }
 
-// inChunks runs a statement for all rows, rowsPerInsert at a time.
-func inChunks[T any](ctx context.Context, tx *sql.Tx, rows []T, statement func(n int) string, add func([]any, *T) []any) error {
-	run := func(args []any, n int) error {
-		_, err := tx.ExecContext(ctx, statement(n), args...)
-		return err
-	}
-	if len(rows) >= 2*rowsPerInsert {
-		full, err := tx.PrepareContext(ctx, statement(rowsPerInsert))
-		if err != nil {
-			return err
-		}
-		defer func() { _ = full.Close() }() // the transaction ends with it
-		once := run
-		run = func(args []any, n int) error {
-			if n < rowsPerInsert {
-				return once(args, n)
-			}
-			_, err := full.ExecContext(ctx, args...)
-			return err
-		}
-	}
+// inChunks runs a statement for all rows, rowsPerInsert at a time; many is the one
+// for so many, prepared where there are as many.
+func inChunks[T any](ctx context.Context, tx *sql.Tx, rows []T, statement func(n int) string, many *sql.Stmt, add func([]any, *T) []any) error {
 	var args []any
+	if len(rows) >= rowsPerInsert {
+		many = tx.StmtContext(ctx, many)
+		defer func() { _ = many.Close() }() // of the transaction; the prepared one stays
+	}
 	for part := range slices.Chunk(rows, rowsPerInsert) {
 		args = args[:0]
 		for i := range part {
 			args = add(args, &part[i])
 		}
-		if err := run(args, len(part)); err != nil {
+		var err error
+		if len(part) == rowsPerInsert {
+			_, err = many.ExecContext(ctx, args...)
+		} else {
+			_, err = tx.ExecContext(ctx, statement(len(part)), args...)
+		}
+		if err != nil {
 			return err
 		}
 	}
