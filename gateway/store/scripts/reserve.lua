@@ -1,7 +1,8 @@
 -- Takes what a request may use from every scope, or nothing from any.
 -- ARGV: id, lease in µs, input, output, cost (2), then for each scope its field,
 -- requests, input and output a minute, slots, a day's (2) and a month's budget (2).
--- Returns whether it was admitted, the time, and the scopes after it.
+-- Returns whether it was admitted, the time, the birth of the counters, and the scopes
+-- after it.
 local now = clock()
 reclaim(now)
 local input, output, cost = tonumber(ARGV[3]), tonumber(ARGV[4]), {tonumber(ARGV[5]), tonumber(ARGV[6])}
@@ -48,6 +49,6 @@ if fits then
 end
 save()
 
-local reply = {fits and 1 or 0, string.format('%.0f', now)}
+local reply = {fits and 1 or 0, string.format('%.0f', now), birth(ARGV[1])}
 for _, field in ipairs(fields) do reply[#reply + 1] = pack(scopes[field]) end
 return reply
