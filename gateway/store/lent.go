@@ -112,7 +112,7 @@ func (r *Redis) sent(s *settlement, answer any, err error) (again bool) {
 func heard(err error) bool {
 	_, replied := errors.AsType[redis.Error](err)
 	dial, ok := errors.AsType[*net.OpError](err)
-	return !replied && !errors.Is(err, errDown) && !(ok && dial.Op == "dial")
+	return !replied && !errors.Is(err, errDown) && (!ok || dial.Op != "dial")
 }
 
 // send settles in Redis, or keeps the settlement until Redis is back.
