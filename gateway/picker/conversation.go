@@ -89,7 +89,7 @@ func (c *conversation) answer(ctx context.Context, in *extproc.ProcessingRequest
 	case *extproc.ProcessingRequest_RequestTrailers:
 		return c.trailers(ctx)
 	case *extproc.ProcessingRequest_ResponseHeaders:
-		c.respond(m.ResponseHeaders, answeredBy(in))
+		c.respond(ctx, m.ResponseHeaders, answeredBy(in))
 		return one(responseHeadersReply()), nil
 	case *extproc.ProcessingRequest_ResponseBody:
 		return c.pass(m.ResponseBody), nil

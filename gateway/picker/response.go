@@ -21,7 +21,7 @@ type response struct {
 }
 
 // respond takes the response's header in.
-func (c *conversation) respond(h *extproc.HttpHeaders, from answerer) {
+func (c *conversation) respond(ctx context.Context, h *extproc.HttpHeaders, from answerer) {
 	var retryAfter string
 	for _, v := range h.GetHeaders().GetHeaders() {
 		switch strings.ToLower(v.GetKey()) {
@@ -33,6 +33,7 @@ func (c *conversation) respond(h *extproc.HttpHeaders, from answerer) {
 	}
 	c.response.from, c.response.whole = from, h.GetEndOfStream()
 	if !c.endpointAnswers() {
+		c.end(ctx) // the endpoint has nothing more to do with it, and the client has not heard yet
 		return
 	}
 	c.lease.Answered()
@@ -67,7 +68,7 @@ func (c *conversation) pass(b *extproc.HttpBody) []*extproc.ProcessingResponse {
 	return one(responseBodyReply())
 }
 
-// end gives the place back, and says how the endpoint fared.
+// end gives the place back, and says how the endpoint fared, the first time.
 func (c *conversation) end(ctx context.Context) {
 	if c.lease != nil {
 		c.lease.Release(c.outcome(ctx))
