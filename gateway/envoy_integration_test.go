@@ -169,7 +169,7 @@ func (p *dataPlane) startEnvoy(configuration string) {
 	go func() { ended <- c.Wait() }()
 	p.t.Cleanup(func() {
 		_ = c.Process.Kill()
-		_ = <-ended // it was killed
+		<-ended //nolint:errcheck // it was killed
 		if p.t.Failed() {
 			p.t.Logf("Envoy said:\n%s", said.String())
 		}
