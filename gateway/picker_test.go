@@ -108,3 +108,30 @@ func picked(t *testing.T, client *grpc.ClientConn, body string) string {
 	}
 	return ""
 }
+
+// The configurations of Envoy ask the picker of the one beside them, and where they
+// list endpoints, these are its.
+func TestEnvoyConfigurationsFitTheGateways(t *testing.T) {
+	c, err := config.Parse([]byte(readFile(t, "../deploy/envoy/gateway.yaml")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	socket := func(address string) string {
+		host, port, err := net.SplitHostPort(strings.TrimPrefix(address, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprintf("socket_address: { address: %s, port_value: %s }", host, port)
+	}
+	closed, open := readFile(t, "../deploy/envoy/envoy.yaml"), readFile(t, "../deploy/envoy/envoy-fail-open.yaml")
+	for _, text := range []string{closed, open} {
+		if !strings.Contains(text, socket(c.Picker.Listen)) {
+			t.Errorf("no cluster for the picker at %s", c.Picker.Listen)
+		}
+	}
+	for _, e := range c.Providers[0].Endpoints {
+		if !strings.Contains(open, socket(e)) || strings.Contains(closed, socket(e)) {
+			t.Errorf("endpoint %s", e)
+		}
+	}
+}

@@ -27,15 +27,14 @@ type conversation struct {
 	requestBody, responseBody mode.ProcessingMode_BodySendMode
 	began                     bool
 
-	header map[string]string // of the request
-	subset subset
-	body   []byte
-	chunks []*extproc.HttpBody // of the request, to be given back once an endpoint is picked
+	header  map[string]string // of the request
+	subset  subset
+	body    []byte // of the request, so far
+	renamed bool   // the body is not what the client sent
 
-	lease  *fleet.Lease
-	status int  // of the response; 0 before
-	whole  bool // the response has ended
-	over   bool // it was refused: nothing else is said
+	lease    *fleet.Lease
+	response response
+	over     bool // it was refused: nothing else is said
 }
 
 // Process implements the protocol's only call.
@@ -90,12 +89,12 @@ func (c *conversation) answer(ctx context.Context, in *extproc.ProcessingRequest
 	case *extproc.ProcessingRequest_RequestTrailers:
 		return c.trailers(ctx)
 	case *extproc.ProcessingRequest_ResponseHeaders:
-		c.respond(m.ResponseHeaders)
+		c.respond(ctx, m.ResponseHeaders, answeredBy(in))
 		return one(responseHeadersReply()), nil
 	case *extproc.ProcessingRequest_ResponseBody:
 		return c.pass(m.ResponseBody), nil
 	case *extproc.ProcessingRequest_ResponseTrailers:
-		c.whole = true
+		c.response.whole = true
 		return one(responseTrailersReply()), nil
 	}
 	return nil, status.Errorf(codes.InvalidArgument, "unknown message %T", in.GetRequest())
@@ -131,13 +130,17 @@ func (c *conversation) take(ctx context.Context, b *extproc.HttpBody) ([]*extpro
 	}
 	c.body = append(c.body, b.GetBody()...)
 	if c.requestBody != mode.ProcessingMode_FULL_DUPLEX_STREAMED {
-		return c.pick(ctx, func(d *destination) []*extproc.ProcessingResponse { return one(bodyReply(d)) })
+		return c.pick(ctx, func(d *destination) []*extproc.ProcessingResponse {
+			if c.renamed {
+				return one(replacedBodyReply(d, c.body))
+			}
+			return one(bodyReply(d))
+		})
 	}
-	c.chunks = append(c.chunks, b)
 	if !b.GetEndOfStream() {
 		return nil, nil
 	}
-	return c.pick(ctx, c.replay)
+	return c.pick(ctx, func(d *destination) []*extproc.ProcessingResponse { return c.replay(d, true) })
 }
 
 // trailers end a request's body that has not ended yet.
@@ -145,20 +148,23 @@ func (c *conversation) trailers(ctx context.Context) ([]*extproc.ProcessingRespo
 	if c.lease != nil || c.requestBody != mode.ProcessingMode_FULL_DUPLEX_STREAMED {
 		return one(requestTrailersReply()), nil
 	}
-	out, err := c.pick(ctx, c.replay)
+	out, err := c.pick(ctx, func(d *destination) []*extproc.ProcessingResponse { return c.replay(d, false) })
 	if err != nil || c.over {
 		return out, err
 	}
 	return append(out, requestTrailersReply()), nil
 }
 
-// replay answers the header, and gives back the body as it came.
-func (c *conversation) replay(d *destination) []*extproc.ProcessingResponse {
+// replay answers the header, and gives back the body, which ends there unless
+// trailers follow.
+func (c *conversation) replay(d *destination, end bool) []*extproc.ProcessingResponse {
 	out := one(headersReply(d))
-	for _, b := range c.chunks {
-		out = append(out, streamedBodyReply(b))
+	var last *extproc.StreamedBodyResponse
+	for part := range parts(c.body) {
+		last = &extproc.StreamedBodyResponse{Body: part}
+		out = append(out, streamedBodyReply(last))
 	}
-	c.chunks = nil
+	last.EndOfStream = end
 	return out
 }
 
@@ -171,8 +177,8 @@ func (c *conversation) pick(ctx context.Context, reply func(*destination) []*ext
 	if pool == nil {
 		return c.refuse(http.StatusServiceUnavailable, "server_error", "the picker has no endpoints", "no_healthy_upstream", 0), nil
 	}
+	c.rename()
 	want := c.options.Want(Request{Path: c.header[":path"], Header: func(name string) string { return c.header[name] }, Body: c.body})
-	c.body = nil
 	if c.subset.set {
 		want.Only = func(e *fleet.Endpoint) bool { return c.subset.allows(addressOf(e)) }
 	}
@@ -187,61 +193,12 @@ func (c *conversation) pick(ctx context.Context, reply func(*destination) []*ext
 		return nil, status.FromContextError(err).Err()
 	}
 	c.lease = lease
-	return reply(&destination{address: addressOf(lease.Endpoint())}), nil
+	out := reply(&destination{address: addressOf(lease.Endpoint())})
+	c.body = nil
+	return out, nil
 }
 
 func (c *conversation) refuse(code int, kind, message, name string, retryAfter time.Duration) []*extproc.ProcessingResponse {
 	c.over = true
 	return one(immediateReply(code, kind, message, name, retryAfter))
-}
-
-// respond takes the response's header in.
-func (c *conversation) respond(h *extproc.HttpHeaders) {
-	var retryAfter string
-	for _, v := range h.GetHeaders().GetHeaders() {
-		switch strings.ToLower(v.GetKey()) {
-		case ":status":
-			c.status, _ = strconv.Atoi(valueOf(v)) // 0 is unknown
-		case "retry-after":
-			retryAfter = valueOf(v)
-		}
-	}
-	c.whole = h.GetEndOfStream()
-	if c.lease == nil {
-		return
-	}
-	c.lease.Answered()
-	if c.status == http.StatusTooManyRequests {
-		seconds, _ := strconv.Atoi(retryAfter) // a date, or nothing, is no cool-down
-		c.lease.CoolDown(min(time.Duration(seconds), 1<<20) * time.Second)
-	}
-}
-
-// pass gives a part of the response's body back.
-func (c *conversation) pass(b *extproc.HttpBody) []*extproc.ProcessingResponse {
-	c.whole = b.GetEndOfStream()
-	if c.lease != nil && c.status == http.StatusOK && len(b.GetBody()) > 0 {
-		c.lease.Produced()
-	}
-	if c.responseBody == mode.ProcessingMode_FULL_DUPLEX_STREAMED {
-		return one(streamedResponseBodyReply(b))
-	}
-	return one(responseBodyReply())
-}
-
-// end gives the place back, and says how the endpoint fared. Where Envoy sends no
-// response bodies, a good header is all that is known; where it does, one that
-// breaks off was left by its client, for all that is known.
-func (c *conversation) end(ctx context.Context) {
-	if c.lease == nil {
-		return
-	}
-	switch {
-	case c.status >= http.StatusInternalServerError:
-		c.lease.Release(fleet.Failed)
-	case c.status == 0, c.status >= http.StatusBadRequest, !c.whole && ctx.Err() != nil && c.responseBody != mode.ProcessingMode_NONE:
-		c.lease.Release(fleet.Neutral)
-	default:
-		c.lease.Release(fleet.OK)
-	}
 }

@@ -13,6 +13,9 @@
 //
 //   - server.go: the gRPC server, with health checks
 //   - conversation.go: the messages about one request, and what answers them
+//   - body.go: the request's body, and the model in it
+//   - response.go: what those about its response say of the endpoint
+//   - answerer.go: whether it was the endpoint that answered
 //   - reply.go: the answers' forms
 //   - subset.go: which endpoints Envoy allows
 package picker

@@ -97,21 +97,31 @@ func bodyReply(d *destination) *extproc.ProcessingResponse {
 	}
 }
 
-// streamed gives a part of a body back as it came.
-func streamed(b *extproc.HttpBody) *extproc.BodyResponse {
+// replacedBodyReply is bodyReply with another body in the place of the one that Envoy
+// has buffered.
+func replacedBodyReply(d *destination, body []byte) *extproc.ProcessingResponse {
+	reply := bodyReply(d)
+	response := reply.GetRequestBody().GetResponse()
+	response.BodyMutation = &extproc.BodyMutation{Mutation: &extproc.BodyMutation_Body{Body: body}}
+	// Envoy refuses a body that has not the length that its header says.
+	response.HeaderMutation.SetHeaders = append(response.HeaderMutation.SetHeaders, header("content-length", strconv.Itoa(len(body))))
+	return reply
+}
+
+// streamed gives back a part of a body that is streamed both ways.
+func streamed(part *extproc.StreamedBodyResponse) *extproc.BodyResponse {
 	return &extproc.BodyResponse{Response: &extproc.CommonResponse{BodyMutation: &extproc.BodyMutation{
-		Mutation: &extproc.BodyMutation_StreamedResponse{
-			StreamedResponse: &extproc.StreamedBodyResponse{Body: b.GetBody(), EndOfStream: b.GetEndOfStream()},
-		},
+		Mutation: &extproc.BodyMutation_StreamedResponse{StreamedResponse: part},
 	}}}
 }
 
-func streamedBodyReply(b *extproc.HttpBody) *extproc.ProcessingResponse {
-	return &extproc.ProcessingResponse{Response: &extproc.ProcessingResponse_RequestBody{RequestBody: streamed(b)}}
+func streamedBodyReply(part *extproc.StreamedBodyResponse) *extproc.ProcessingResponse {
+	return &extproc.ProcessingResponse{Response: &extproc.ProcessingResponse_RequestBody{RequestBody: streamed(part)}}
 }
 
 func streamedResponseBodyReply(b *extproc.HttpBody) *extproc.ProcessingResponse {
-	return &extproc.ProcessingResponse{Response: &extproc.ProcessingResponse_ResponseBody{ResponseBody: streamed(b)}}
+	part := &extproc.StreamedBodyResponse{Body: b.GetBody(), EndOfStream: b.GetEndOfStream()}
+	return &extproc.ProcessingResponse{Response: &extproc.ProcessingResponse_ResponseBody{ResponseBody: streamed(part)}}
 }
 
 func responseHeadersReply() *extproc.ProcessingResponse {

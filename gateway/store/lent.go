@@ -2,8 +2,12 @@ package store
 
 import (
 	"context"
+	"errors"
+	"net"
 	"slices"
 	"sync/atomic"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/llmctl/llmctl/gateway/limit"
 )
@@ -15,16 +19,19 @@ type lent struct {
 	account Account
 	shared  *shared
 	use     limit.Use
+	birth   string      // of the counters in Redis that it was taken from
 	alone   Reservation // in the local counters, of one that was admitted without Redis
 	closed  atomic.Bool
 }
 
-// admit enters a reservation into the books, from which it is renewed.
-func (r *Redis) admit(l *lent) {
+// admit enters a reservation into the books, from which it is renewed. It reports
+// whether Redis turns out to have lost what it had counted.
+func (r *Redis) admit(l *lent) (lost bool) {
 	r.books.Lock()
 	defer r.books.Unlock()
 	r.open[l.id] = l
 	r.sums.Reserve(l.use)
+	return l.birth != "" && r.born(l.account.Tenant, l.birth)
 }
 
 // alone admits a request by the local counters.
@@ -65,30 +72,62 @@ func (l *lent) Settle(used limit.Use) (limit.Settlement, bool) {
 // settlement is what Redis has to hear of a closed reservation.
 type settlement struct {
 	*lent
-	used limit.Use
+	used  limit.Use
+	again bool // Redis may have heard of it before
 }
 
-// args are those of settle.lua. It does not know a reservation that was made
-// without it, and is told the scopes.
+// args are those of settle.lua. What was admitted without Redis is never known to it,
+// and is marked when it was charged.
 func (s *settlement) args() []any {
-	args := appendUse([]any{s.id}, s.used)
-	if s.alone != nil {
-		for _, scope := range s.shared.scopes {
-			args = append(args, scope.field())
-		}
+	how := "first"
+	if s.again && s.alone == nil {
+		how = "again"
+	}
+	args := append(appendUse([]any{s.id}, s.used), how, s.birth)
+	for _, scope := range s.shared.scopes {
+		args = append(args, scope.field(), scope.RPM, scope.InputTPM, scope.OutputTPM)
 	}
 	return args
 }
 
-// send settles in Redis, or keeps the settlement until Redis is back.
-func (r *Redis) send(s *settlement) {
-	_, err := r.run(context.Background(), settleScript, s.shared.keys, s.args())
+// lost is settle.lua's answer when Redis knew nothing of the reservation.
+const lost = 2
+
+// sent notes how a settlement went, and reports whether Redis has to be told again.
+func (r *Redis) sent(s *settlement, answer any, err error) (again bool) {
 	switch {
 	case outage(err):
-		r.link.later(s)
+		s.again = s.again || heard(err)
+		return true
 	case err != nil:
 		r.link.refused(s, err)
+	case s.alone == nil && answer == int64(lost):
+		r.link.miss()
 	}
+	return false
+}
+
+// heard tells whether Redis may have done what a call that failed asked for: not when
+// it was never sent, or was answered with an error.
+func heard(err error) bool {
+	_, replied := errors.AsType[redis.Error](err)
+	dial, ok := errors.AsType[*net.OpError](err)
+	return !replied && !errors.Is(err, errDown) && (!ok || dial.Op != "dial")
+}
+
+// send settles in Redis, or keeps the settlement until Redis is back.
+func (r *Redis) send(s *settlement) {
+	if answer, err := r.run(context.Background(), settleScript, s.shared.keys, s.args()); r.sent(s, answer, err) {
+		r.link.later(s)
+	}
+}
+
+// born notes the birth of a tenant's counters, and reports whether it is another than
+// before.
+func (r *Redis) born(tenant, birth string) bool {
+	before, known := r.births[tenant]
+	r.births[tenant] = birth
+	return known && before != birth
 }
 
 // renew keeps this gateway's open reservations from expiring.

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/llmctl/llmctl/gateway/limit"
 )
 
 // maxBacklog bounds the settlements that wait for Redis: some minutes of a busy
@@ -24,6 +26,7 @@ type link struct {
 	r    *Redis
 	log  *slog.Logger
 	down atomic.Bool
+	lost atomic.Bool   // Redis has forgotten something
 	wake chan struct{} // there is something to do now
 	stop context.CancelFunc
 	done sync.WaitGroup
@@ -83,6 +86,31 @@ func (l *link) refused(s *settlement, err error) {
 	l.log.Error("limits: Redis refused a settlement", "tenant", s.account.Tenant, "cause", err.Error())
 }
 
+// miss notes that Redis does not know what it was told: it was emptied.
+func (l *link) miss() {
+	if !l.lost.Swap(true) {
+		l.nudge()
+	}
+}
+
+func (l *link) reseed(ctx context.Context) {
+	if l.r.options.Recovered != nil {
+		l.r.options.Recovered(ctx)
+	}
+}
+
+// owed is what Redis has not heard of yet that an account has spent.
+func (l *link) owed(a Account) (sum limit.Money) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range l.backlog {
+		if s.account.Tenant == a.Tenant && (a.Key == "" || s.account.Key == a.Key) {
+			sum += s.used.Cost
+		}
+	}
+	return sum
+}
+
 func (l *link) nudge() {
 	select {
 	case l.wake <- struct{}{}:
@@ -91,14 +119,19 @@ func (l *link) nudge() {
 }
 
 func (l *link) watch(ctx context.Context) {
-	renewal := time.NewTicker(lease / 3)
+	renewal, reseeding := time.NewTicker(lease/3), time.NewTicker(lease)
 	defer renewal.Stop()
+	defer reseeding.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-renewal.C:
 			l.r.renew(ctx)
+		case <-reseeding.C:
+			if !l.down.Load() {
+				l.reseed(ctx)
+			}
 		case <-l.wake:
 			l.recover(ctx)
 		}
@@ -126,9 +159,10 @@ func (l *link) catchUp(ctx context.Context) bool {
 		if err := l.ping(ctx); err != nil {
 			return false
 		}
-		if l.r.options.Recovered != nil {
-			l.r.options.Recovered(ctx)
-		}
+		l.lost.Store(true)
+	}
+	if l.lost.Swap(false) {
+		l.reseed(ctx)
 	}
 	sent := 0
 	for {
@@ -136,10 +170,8 @@ func (l *link) catchUp(ctx context.Context) bool {
 		if !ok {
 			break
 		}
-		if _, err := l.r.runNow(ctx, settleScript, s.shared.keys, s.args()); outage(err) {
+		if answer, err := l.r.runNow(ctx, settleScript, s.shared.keys, s.args()); l.r.sent(s, answer, err) {
 			return false
-		} else if err != nil {
-			l.refused(s, err)
 		}
 		l.mu.Lock()
 		l.backlog[0] = nil

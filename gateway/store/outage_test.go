@@ -96,7 +96,7 @@ func TestADeadGatewaysSlotsComeBack(t *testing.T) {
 	if err != nil || before[0].Output.Level-after[0].Output.Level != 700 || after[0].Day.Spent != 9 || after[0].Open != 0 || after[0].Held != 0 {
 		t.Errorf("after a late settlement %+v, before %+v (%v)", after[0], before[0], err)
 	}
-	lost.(*lent).r.send(&settlement{lent: lost.(*lent), used: use(0, 700, 9)})
+	lost.(*lent).r.send(&settlement{lent: lost.(*lent), used: use(0, 700, 9), again: true})
 	if again, _ := alive.Standing(t.Context(), "a"); again[0].Day.Spent != 9 {
 		t.Error("a settlement that was sent twice counted twice")
 	}

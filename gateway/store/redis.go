@@ -35,8 +35,10 @@ type RedisOptions struct {
 	Patience time.Duration // the longest that a call waits for Redis; later ones do not wait until it answers again
 	Now      func() time.Time
 	Logger   *slog.Logger
-	// Recovered is called when Redis can be reached again, and before anybody
-	// counts on it: it may have come back empty, and budgets can be seeded.
+	// Recovered is called when Redis may have lost what was counted, so that budgets
+	// can be seeded: when it can be reached again, before anybody counts on it; when it
+	// turns out to have forgotten; and now and then, for it may have come back with an
+	// older copy and nobody has noticed.
 	Recovered func(context.Context)
 }
 
@@ -55,9 +57,10 @@ type Redis struct {
 	accounts map[Account]*shared
 	former   map[Account]*shared
 
-	books sync.Mutex // guards what follows
-	open  map[string]*lent
-	sums  limit.Ledger
+	books  sync.Mutex // guards what follows
+	open   map[string]*lent
+	births map[string]string // of tenants' counters, as last heard of
+	sums   limit.Ledger
 }
 
 // shared is an account as Redis sees it: the keys of its tenant, and those of its
@@ -78,7 +81,7 @@ func NewRedis(address, password string, o RedisOptions) (*Redis, error) {
 	}
 	r := &Redis{
 		client: client, options: o, local: NewMemory(o.Now),
-		instance: rand.Text(), open: map[string]*lent{},
+		instance: rand.Text(), open: map[string]*lent{}, births: map[string]string{},
 	}
 	r.link = newLink(r)
 	return r, nil
@@ -146,8 +149,10 @@ func (r *Redis) Reserve(ctx context.Context, a Account, ask limit.Ask) (Reservat
 		}
 		return nil, levels, errReply // the two would have to disagree on the rules
 	}
-	held.use = answer.granted
-	r.admit(held)
+	held.use, held.birth = answer.granted, answer.birth
+	if r.admit(held) {
+		r.link.miss()
+	}
 	return held, levels, nil
 }
 
@@ -244,12 +249,19 @@ func (r *Redis) Seed(ctx context.Context, a Account, day, month limit.Money) err
 	if err := r.local.Seed(ctx, a, day, month); err != nil {
 		return err
 	}
-	args := appendMoney(appendMoney([]any{a.field()}, max(day, 0)), max(month, 0))
-	if _, err := r.runNow(ctx, seedScript, keysOf(a.Tenant), args); err != nil {
+	owed := r.link.owed(a) // the ledger has it already, and Redis will
+	args := appendMoney(appendMoney([]any{a.field()}, max(day-owed, 0)), max(month-owed, 0))
+	birth, err := r.runNow(ctx, seedScript, keysOf(a.Tenant), append(args, r.newID()))
+	if err != nil {
 		if ctx.Err() == nil && outage(err) {
 			r.link.broke(err) // so that it is seeded when it is back
 		}
 		return fmt.Errorf("seeding the budget of %s: %w", a.name(), err)
+	}
+	if birth, ok := birth.(string); ok {
+		r.books.Lock()
+		r.born(a.Tenant, birth)
+		r.books.Unlock()
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -48,6 +49,7 @@ type reply struct {
 	fits    bool
 	at      time.Duration // since 1970, by Redis's clock
 	granted limit.Use     // by reserve.lua: output and cost
+	birth   string        // of the tenant's counters
 	states  []limit.State
 }
 
@@ -58,7 +60,7 @@ func parseReply(v any, err error) (reply, error) {
 		return reply{}, err
 	}
 	list, ok := v.([]any)
-	if !ok || len(list) < 2 {
+	if !ok || len(list) < 3 {
 		return reply{}, errReply
 	}
 	fits, ok := list[0].(int64)
@@ -66,7 +68,10 @@ func parseReply(v any, err error) (reply, error) {
 		return reply{}, errReply
 	}
 	r := reply{fits: fits == 1}
-	for i, item := range list[1:] {
+	if r.birth, ok = list[2].(string); !ok {
+		return reply{}, errReply
+	}
+	for i, item := range slices.Concat(list[1:2], list[3:]) {
 		text, ok := item.(string)
 		if !ok {
 			return reply{}, errReply

@@ -55,7 +55,7 @@ func FuzzReply(f *testing.F) {
 	f.Add("x", "")
 	f.Add("1788220800000000", "1 -2 3")
 	f.Fuzz(func(t *testing.T, at, state string) {
-		r, err := parseReply([]any{int64(1), at, state}, nil)
+		r, err := parseReply([]any{int64(1), at, "x.1", state}, nil)
 		if err == nil && len(r.states) != 1 {
 			t.Errorf("%d states", len(r.states))
 		}
@@ -65,7 +65,7 @@ func FuzzReply(f *testing.F) {
 func TestRepliesThatMakeNoSense(t *testing.T) {
 	for name, v := range map[string]any{
 		"nothing": nil, "too short": []any{int64(1)}, "no number": []any{"1", "2"}, "a list inside": []any{int64(1), []any{}},
-		"a state for a time": []any{int64(1), "1 2"}, "a time for a state": []any{int64(1), "1", "2"},
+		"a state for a time": []any{int64(1), "1 2", "x.1"}, "a time for a state": []any{int64(1), "1", "x.1", "2"}, "a number for a birth": []any{int64(1), "1", int64(2)},
 	} {
 		if _, err := parseReply(v, nil); err == nil {
 			t.Errorf("%s was read", name)

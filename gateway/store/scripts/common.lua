@@ -90,6 +90,13 @@ local function resize(b, capacity)
   b[1] = capacity
 end
 
+-- Fills buckets that were never used, so that they can be debited.
+local function begin(s, requests, input, output)
+  if s.requests[1] == 0 then resize(s.requests, requests) end
+  if s.input[1] == 0 then resize(s.input, input) end
+  if s.output[1] == 0 then resize(s.output, output) end
+end
+
 local scopes = {} -- by field, as far as they were loaded
 
 local function load(field, now)
@@ -156,6 +163,14 @@ local function settle(record, now, input, output, cost)
     s.day_spent = add_capped(s.day_spent, cost)
     s.month_spent = add_capped(s.month_spent, cost)
   end
+end
+
+-- The birth of a tenant's counters: the first id that they heard of. Another one than
+-- before says that Redis has lost them meanwhile.
+local function birth(id)
+  local known = redis.call('HGET', KEYS[1], 'birth')
+  if not known then redis.call('HSET', KEYS[1], 'birth', id) end
+  return known or id
 end
 
 local function keep(id, record, until_)

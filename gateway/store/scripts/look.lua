@@ -2,7 +2,7 @@
 -- output a minute.
 local now = clock()
 reclaim(now)
-local reply = {1, string.format('%.0f', now)}
+local reply = {1, string.format('%.0f', now), redis.call('HGET', KEYS[1], 'birth') or ''}
 for i = 1, #ARGV, 4 do
   local s = load(ARGV[i], now)
   resize(s.requests, tonumber(ARGV[i + 1]))

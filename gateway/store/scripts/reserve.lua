@@ -4,7 +4,7 @@
 -- it was counted before), then for each scope its field, requests, input and output a
 -- minute, slots, a day's (2) and a month's budget (2).
 -- Returns whether it was admitted, the time with the output and cost (2) that it got,
--- and the scopes after it.
+-- the birth of the counters, and the scopes after it.
 local now = clock()
 reclaim(now)
 local input, output, cost = tonumber(ARGV[3]), tonumber(ARGV[4]), {tonumber(ARGV[5]), tonumber(ARGV[6])}
@@ -73,6 +73,6 @@ if fits then
 end
 save()
 
-local reply = {fits and 1 or 0, string.format('%.0f ', now) .. granted}
+local reply = {fits and 1 or 0, string.format('%.0f ', now) .. granted, birth(ARGV[1])}
 for _, field in ipairs(fields) do reply[#reply + 1] = pack(scopes[field]) end
 return reply
