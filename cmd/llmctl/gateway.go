@@ -3,7 +3,6 @@ package main
 import (
 	"io"
 	"log/slog"
-	"runtime"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -94,7 +93,7 @@ func (f *gatewayFlags) run(s *iostreams.IO) error {
 	}
 	defer traces.stop()
 	if s.Env("GOGC") == "" {
-		defer runtime.KeepAlive(tuneCollector())
+		defer tuneCollector(smallHeap)()
 	}
 	g, err := gateway.New(c, gateway.Options{Logger: log, LookupEnv: lookup, Traces: traces.provider(), Ledger: ledger})
 	if err != nil {

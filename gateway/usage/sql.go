@@ -19,18 +19,15 @@ type database struct {
 	placeholder func(n int) string // of the n-th argument, from 1
 	explain     func(error) error  // makes the driver's errors clear
 
-	// The statements for rowsPerInsert rows, prepared when first needed: parsing one
-	// takes longer than running it. Only write uses them, which never runs twice at once.
-	insertMany, upsertMany *sql.Stmt
+	inserts, upserts many // of requests and of sums; only write uses them, which never runs twice at once
 }
 
-const (
-	rowsPerInsert = 50   // at once: parsing a statement takes longer than running it, and each is a round trip to Postgres
-	pruneSlice    = 5000 // requests that are deleted at once
-)
+const pruneSlice = 5000 // requests that are deleted at once
 
 func newDatabase(db *sql.DB, placeholder func(int) string, explain func(error) error) *database {
-	return &database{db: db, placeholder: placeholder, explain: explain}
+	d := &database{db: db, placeholder: placeholder, explain: explain}
+	d.inserts.statement, d.upserts.statement = d.insert, d.upsert
+	return d
 }
 
 // insert is the statement that adds n requests.
@@ -73,7 +70,7 @@ func (d *database) upsert(n int) string {
 
 func (d *database) write(ctx context.Context, batch []Record) error {
 	sums := sumsOf(batch)
-	if err := d.prepare(ctx, len(batch), len(sums)); err != nil {
+	if err := errors.Join(d.inserts.prepare(ctx, d.db, len(batch)), d.upserts.prepare(ctx, d.db, len(sums))); err != nil {
 		return d.explain(err)
 	}
 	tx, err := d.db.BeginTx(ctx, nil)
@@ -94,21 +91,6 @@ func (d *database) write(ctx context.Context, batch []Record) error {
 	return d.explain(tx.Commit())
 }
 
-// prepare prepares what a batch of so many requests, with so many sums, needs of the
-// statements for many rows. It comes before the transaction: within it, another
-// connection would be taken to prepare them.
-func (d *database) prepare(ctx context.Context, requests, sums int) (err error) {
-	if requests >= rowsPerInsert && d.insertMany == nil {
-		if d.insertMany, err = d.db.PrepareContext(ctx, d.insert(rowsPerInsert)); err != nil {
-			return err
-		}
-	}
-	if sums >= rowsPerInsert && d.upsertMany == nil {
-		d.upsertMany, err = d.db.PrepareContext(ctx, d.upsert(rowsPerInsert))
-	}
-	return err
-}
-
 // known tells whether the request is kept, and so the whole batch that it begins.
 func (d *database) known(ctx context.Context, tx *sql.Tx, id string) (bool, error) {
 	var found int
@@ -120,7 +102,7 @@ func (d *database) known(ctx context.Context, tx *sql.Tx, id string) (bool, erro
 }
 
 func (d *database) addRequests(ctx context.Context, tx *sql.Tx, batch []Record) error {
-	return inChunks(ctx, tx, batch, d.insert, d.insertMany, func(args []any, r *Record) []any {
+	return write(ctx, tx, &d.inserts, batch, func(args []any, r *Record) []any {
 		for _, c := range requestColumns {
 			args = append(args, c.value(r))
 		}
@@ -144,39 +126,14 @@ func sumsOf(batch []Record) map[bin]*Sums {
 // two gateways that lock the same rows must not wait for each other.
 func (d *database) addSums(ctx context.Context, tx *sql.Tx, sums map[bin]*Sums) error {
 	bins := slices.SortedFunc(maps.Keys(sums), bin.compare)
-	return inChunks(ctx, tx, bins, d.upsert, d.upsertMany, func(args []any, b *bin) []any {
+	return write(ctx, tx, &d.upserts, bins, func(args []any, b *bin) []any {
 		args = append(args, b.values()...)
+		sum := sums[*b]
 		for _, c := range columns {
-			args = append(args, *c.of(sums[*b]))
+			args = append(args, *c.of(sum))
 		}
 		return args
 	})
-}
-
-// inChunks runs a statement for all rows, rowsPerInsert at a time; many is the one
-// for so many, prepared where there are as many.
-func inChunks[T any](ctx context.Context, tx *sql.Tx, rows []T, statement func(n int) string, many *sql.Stmt, add func([]any, *T) []any) error {
-	var args []any
-	if len(rows) >= rowsPerInsert {
-		many = tx.StmtContext(ctx, many)
-		defer func() { _ = many.Close() }() // of the transaction; the prepared one stays
-	}
-	for part := range slices.Chunk(rows, rowsPerInsert) {
-		args = args[:0]
-		for i := range part {
-			args = add(args, &part[i])
-		}
-		var err error
-		if len(part) == rowsPerInsert {
-			_, err = many.ExecContext(ctx, args...)
-		} else {
-			_, err = tx.ExecContext(ctx, statement(len(part)), args...)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (d *database) prune(ctx context.Context, before time.Time) (bool, error) {
