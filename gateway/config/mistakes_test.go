@@ -40,6 +40,9 @@ func TestMistakesOfNewcomersAreExplained(t *testing.T) {
 		{"an engine as kind", "kind: openai", "kind: vLLM", `line 8: provider "cluster": kind "vLLM": expected the protocol, which is openai with such servers`},
 		{"a variable of the shell", "listen: 127.0.0.1:8080", "listen: ${HOST}:8080", "line 1: listen: holds a variable in ${ }, and none are filled in"},
 		{"a variable of the shell in a list", "http://127.0.0.1:8000", "'http://${HOST}:8000'", "line 9: providers[0].endpoints[0]: holds a variable in ${ }, and none are filled in"},
+		{"a variable of the shell in braces", "- hash: sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "- { key_env: ${SEARCH_KEY} }", "line 5: holds a variable in ${ }, and none are filled in"},
+		{"a variable of the shell in brackets", "[http://127.0.0.1:8000]", "[${ENGINE}]", "line 9: holds a variable in ${ }, and none are filled in"},
+		{"an open brace beside a variable in quotes", "[http://127.0.0.1:8000]", "['${A}'", "a [ is not closed, or a comma is missing"},
 		{"a URL as address", "127.0.0.1:8080", "http://127.0.0.1:8080", `line 1: listen: expected an address like 127.0.0.1:8080, got "http://127.0.0.1:8080"`},
 
 		// Absurd values.

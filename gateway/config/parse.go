@@ -83,8 +83,10 @@ func checkShape(path string, node *yaml.Node, t reflect.Type) error {
 		return checkSequence(path, node, t)
 	case node.Kind != yaml.ScalarNode:
 		return wrong(path, node, "expected a single value, got a %s", kindOf(node))
+	case booleanForText(node, t):
+		return wrong(path, node, "expected text, got the boolean %s: put quotes around it, and around yes, no, on and off, which some tools turn into it", node.Value)
 	case unfilled.MatchString(node.Value) && !free.MatchString(path):
-		return wrong(path, node, "holds a variable in ${ }, and none are filled in: write the value itself, or the variable's bare name behind a key that ends in _env")
+		return wrong(path, node, unfilledAdvice)
 	case t == reflect.TypeFor[Origin]() && !validOrigin(node.Value):
 		return wrong(path, node, "%s, got %q", expectedOrigin, shortened(node.Value))
 	}
@@ -148,6 +150,7 @@ func checkMapping(path string, node *yaml.Node, t reflect.Type) error {
 		if key.Kind != yaml.ScalarNode {
 			return wrong(path, key, "expected a key, got a %s: what stands in {{ }} must be filled in before", kindOf(key))
 		}
+		restoreKey(key, known)
 		field, ok := known[key.Value]
 		if !ok {
 			return fmt.Errorf("line %d: unknown key %q%s%s", key.Line, shortened(key.Value), inside(path), suggestion(key.Value, keysOf(known)))
@@ -209,6 +212,8 @@ var required = map[reflect.Type]string{
 
 // unfilled matches what shells and templates would fill in, free the paths of keys
 // whose values may be any text.
+const unfilledAdvice = "holds a variable in ${ }, and none are filled in: write the value itself, or the variable's bare name behind a key that ends in _env"
+
 var (
 	unfilled = regexp.MustCompile(`\$\{[A-Za-z_][A-Za-z0-9_]*\}`)
 	free     = regexp.MustCompile(`^filters\[\d+\]\.(pattern|message|words\[\d+\])$`)

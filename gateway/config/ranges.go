@@ -93,6 +93,7 @@ func (s span) expected(t reflect.Type) string {
 func checkScalar(path string, node *yaml.Node, f reflect.StructField) error {
 	t := elem(f.Type)
 	if t.Kind() == reflect.Bool {
+		unquote(node, t)
 		if node.Decode(new(bool)) != nil {
 			return wrong(path, node, "expected true or false, got %q", shortened(node.Value))
 		}
@@ -102,11 +103,15 @@ func checkScalar(path string, node *yaml.Node, f reflect.StructField) error {
 	if !ok {
 		return nil
 	}
+	if octal.MatchString(node.Value) {
+		return wrong(path, node, "%s, got %q: write it without the leading zero, which some tools take for an octal number", s.expected(t), shortened(node.Value))
+	}
 	var v float64
 	var err error
 	if q, ok := quantities[t]; ok {
 		v, err = q.read(node.Value)
 	} else {
+		unquote(node, t)
 		err = node.Decode(&v)
 	}
 	if err != nil || !s.holds(v) || t.Kind() == reflect.Int && v != float64(int64(v)) {

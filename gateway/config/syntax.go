@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -51,10 +52,12 @@ var yamlLine = regexp.MustCompile(`^line (\d+): (.*)`)
 // syntaxError words an error of the YAML library for who wrote the file.
 func syntaxError(err error, data []byte) error {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
-	near := "near line 1: " // the library names no line on the first
+	number := 1 // the library names no line on the first
 	if m := yamlLine.FindStringSubmatch(text); m != nil {
-		near, text = "near line "+m[1]+": ", m[2]
+		number, _ = strconv.Atoi(m[1]) // of digits
+		text = m[2]
 	}
+	near := fmt.Sprintf("near line %d: ", number)
 	if strings.Contains(text, "unknown anchor") { // of which the library never tells the line
 		return errors.New(noAnchors)
 	}
@@ -64,6 +67,9 @@ func syntaxError(err error, data []byte) error {
 	tab := strings.Contains(text, "tab character") || strings.Contains(text, "cannot start any token")
 	if at := tabLine(data); tab && at > 0 {
 		return fmt.Errorf("line %d: indented with a tab, and YAML takes only spaces there", at)
+	}
+	if at := variableLine(data, number); at > 0 {
+		return fmt.Errorf("line %d: %s", at, unfilledAdvice)
 	}
 	for _, a := range advised {
 		if strings.Contains(text, a.says) {
@@ -98,6 +104,23 @@ func jsonError(data []byte) error {
 	line := 1 + bytes.Count(data[:min(int(wrong.Offset), len(data))], []byte("\n"))
 	return fmt.Errorf("line %d: JSON: %w", line, wrong)
 }
+
+// variableLine is the line of a variable in ${ } at or beside the line that an error
+// of the YAML library is about, 0 without one: within [ ] and { } its braces are
+// those of a mapping, so that no value is seen that could be refused.
+func variableLine(data []byte, near int) int {
+	n := 0
+	for line := range bytes.Lines(data) {
+		n++
+		if n >= near-1 && n <= near+1 && unquoted.Match(line) {
+			return n
+		}
+	}
+	return 0
+}
+
+// unquoted matches a variable in ${ } that stands in no quotes, nor in a comment.
+var unquoted = regexp.MustCompile(`^[^'"#]*\$\{[A-Za-z_][A-Za-z0-9_]*\}`)
 
 // tabLine is the first line that a tab indents, 0 without one.
 func tabLine(data []byte) int {
