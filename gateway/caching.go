@@ -89,8 +89,8 @@ func newSemantic(c *config.Config, sc *config.Semantic, env config.Environment, 
 		if p.Name != sc.Provider {
 			continue
 		}
-		if p.Kind != "" && p.Kind != "openai" {
-			return nil, fmt.Errorf("provider %q is of kind %s, expected openai, which has /v1/embeddings", p.Name, p.Kind)
+		if !p.Embeds() {
+			return nil, fmt.Errorf("provider %q is of kind %s, which has no /v1/embeddings", p.Name, p.Protocol())
 		}
 		for _, base := range p.URLs() {
 			u, err := config.ParseEndpoint(base)

@@ -127,8 +127,9 @@ func TestEveryHeaderIsDocumented(t *testing.T) {
 				switch header[1] {
 				case "X-Llmctl-": // what headers of requests begin with
 				case upstreamPrefix:
-					inCode[strings.ToLower(upstreamPrefix+strings.TrimSuffix(openAILimits, "-"))] = true
-					inCode[strings.ToLower(upstreamPrefix+strings.TrimSuffix(anthropicsLimits, "-"))] = true
+					for _, k := range kinds {
+						inCode[strings.ToLower(upstreamPrefix+strings.TrimSuffix(k.limits(), "-"))] = true
+					}
 				default:
 					inCode[strings.ToLower(header[1])] = true
 				}

@@ -56,16 +56,24 @@ func inMilliseconds(d time.Duration) string {
 	return strconv.FormatFloat(float64(max(0, d))/float64(time.Millisecond), 'f', 3, 64)
 }
 
-// What is handed on of an upstream's limits: fields of OpenAI's and of Anthropic's
-// API, with a prefix that keeps them apart from the tenant's own, and no more of them,
-// nor longer ones, than either sends.
+// What is handed on of an upstream's limits: fields of any kind's API, for vendors have
+// their own beside OpenAI's protocol too, with a prefix that keeps them apart from the
+// tenant's own, and no more of them, nor longer ones, than any sends.
 const (
-	upstreamPrefix   = "X-Llmctl-Upstream-"
-	maxLimitHeaders  = 32
-	maxLimitHeader   = 64 // bytes of a value
-	openAILimits     = "X-Ratelimit-"
-	anthropicsLimits = "Anthropic-Ratelimit-"
+	upstreamPrefix  = "X-Llmctl-Upstream-"
+	maxLimitHeaders = 32
+	maxLimitHeader  = 64 // bytes of a value
 )
+
+// tellsLimits tells whether a header field is about limits in one of the protocols.
+func tellsLimits(name string) bool {
+	for _, k := range kinds {
+		if strings.HasPrefix(name, k.limits()) {
+			return true
+		}
+	}
+	return false
+}
 
 // handLimits hands on what the upstream says of its own limits. They are those of
 // the provider's key, which tenants share: whether they may see how much all of them
@@ -76,7 +84,7 @@ func handLimits(h http.Header, a *attempt) {
 	}
 	n := 0
 	for name, values := range a.answered {
-		if !strings.HasPrefix(name, openAILimits) && !strings.HasPrefix(name, anthropicsLimits) {
+		if !tellsLimits(name) {
 			continue
 		}
 		if n == maxLimitHeaders || len(values[0]) > maxLimitHeader {

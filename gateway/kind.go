@@ -1,6 +1,10 @@
 package gateway
 
-import "net/http"
+import (
+	"net/http"
+
+	"github.com/llmctl/llmctl/gateway/config"
+)
 
 // kind is the protocol of a provider. The pipeline speaks OpenAI's; a kind turns
 // requests into the provider's own, and answers back.
@@ -15,10 +19,15 @@ type kind interface {
 	// decode turns an answer, whole, streamed or an error, into OpenAI's form. It
 	// may wrap the body, and reads nothing itself.
 	decode(d *dialect, response *http.Response) *http.Response
+	// counts tells whether streams end with usage whoever asks for it.
+	counts() bool
+	// limits is what header fields begin with that say how much the key may still use.
+	limits() string
 }
 
-// kinds are all protocols, by their name in the configuration.
-var kinds = map[string]kind{"": openAI{}, "openai": openAI{}, "anthropic": messages{}}
+// kinds are all protocols, by their name in the configuration, which has the same ones
+// in config.Kinds.
+var kinds = map[string]kind{config.KindOpenAI: openAI{}, config.KindAnthropic: messages{}}
 
 // openAI is the protocol of OpenAI and of most engines: everything passes as it
 // is.
@@ -35,3 +44,7 @@ func (openAI) encode(_ *dialect, path string, body []byte) (string, []byte, *fai
 }
 
 func (openAI) decode(_ *dialect, response *http.Response) *http.Response { return response }
+
+func (openAI) counts() bool { return false }
+
+func (openAI) limits() string { return "X-Ratelimit-" }

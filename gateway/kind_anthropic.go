@@ -17,9 +17,6 @@ type messages struct{}
 // the alias names a bound: the vendor requires one.
 const vendorMaxTokens = 4096
 
-// alwaysCounts tells whether streams of a kind end with usage whoever asks for it.
-func alwaysCounts(kind string) bool { return kind == "anthropic" }
-
 func (messages) authorize(h http.Header, key string) { anthropic.SetHeaders(h, key) }
 
 func (messages) encode(d *dialect, path string, body []byte) (string, []byte, *failure) {
@@ -43,3 +40,7 @@ func (messages) decode(_ *dialect, response *http.Response) *http.Response {
 	anthropic.Translate(response, time.Now().Unix())
 	return response
 }
+
+func (messages) counts() bool { return true }
+
+func (messages) limits() string { return "Anthropic-Ratelimit-" }

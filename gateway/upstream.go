@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"cmp"
 	"strconv"
 
 	"go.opentelemetry.io/otel/propagation"
@@ -27,7 +26,7 @@ type provider struct {
 	name         string
 	kind         kind
 	sendPriority bool   // the class's, as vLLM's priority
-	kindName     string // openai, anthropic: also gen_ai.provider.name
+	kindName     string // as configured: also gen_ai.provider.name
 	key          string // empty for none
 	cacheSalt    bool
 	streamUsage  bool
@@ -37,9 +36,10 @@ type provider struct {
 
 // newProvider builds a provider from configuration that was checked before.
 func newProvider(c config.Provider, env config.Environment) *provider {
+	spoken := kinds[c.Protocol()]
 	return &provider{
-		name: c.Name, kind: kinds[c.Kind], kindName: cmp.Or(c.Kind, "openai"), sendPriority: c.SendPriority, key: env[c.KeyEnv],
-		cacheSalt: config.On(c.CacheSalt), streamUsage: config.On(c.StreamUsage) || alwaysCounts(c.Kind),
+		name: c.Name, kind: spoken, kindName: c.Protocol(), sendPriority: c.SendPriority, key: env[c.KeyEnv],
+		cacheSalt: config.On(c.CacheSalt), streamUsage: config.On(c.StreamUsage) || spoken.counts(),
 		limitHeaders: c.LimitHeaders,
 	}
 }

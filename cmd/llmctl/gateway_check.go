@@ -183,7 +183,7 @@ func conditions(t config.Target) string {
 func providerTable(c *config.Config) reports.Table {
 	t := reports.Table{Header: []string{"provider", "kind", "endpoints", "picked by", "metrics"}}
 	for _, p := range c.Providers {
-		t.Rows = append(t.Rows, []string{p.Name, cmp.Or(p.Kind, config.KindOpenAI), strings.Join(p.URLs(), " "), p.Policy(), cmp.Or(p.Metrics, config.MetricsNone)})
+		t.Rows = append(t.Rows, []string{p.Name, p.Protocol(), strings.Join(p.URLs(), " "), p.Policy(), cmp.Or(p.Metrics, config.MetricsNone)})
 	}
 	return t
 }

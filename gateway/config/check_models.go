@@ -80,8 +80,8 @@ func (m *Model) checkCache(all *collection) error {
 	if err := all.providers.check(s.Provider); err != nil {
 		return at(fmt.Errorf("cache.semantic: %w", err), "cache", "semantic")
 	}
-	if all.kinds[s.Provider] == KindAnthropic {
-		return at(fmt.Errorf("cache.semantic: provider %q is of kind %s, which has no embeddings", s.Provider, KindAnthropic), "cache", "semantic", "provider")
+	if p := (Provider{Kind: all.kinds[s.Provider]}); !p.Embeds() {
+		return at(fmt.Errorf("cache.semantic: provider %q is of kind %s, which has no embeddings", s.Provider, p.Protocol()), "cache", "semantic", "provider")
 	}
 	return nil
 }

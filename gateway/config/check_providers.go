@@ -5,14 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"slices"
-	"strings"
-)
-
-// Kinds of providers.
-const (
-	KindOpenAI    = "openai"
-	KindAnthropic = "anthropic"
 )
 
 // Router policies.
@@ -47,41 +39,6 @@ func (c *Config) checkProviders(*collection) error {
 			if err := check(&p); err != nil {
 				return at(fmt.Errorf("provider %q: %w", p.Name, err), "providers", i)
 			}
-		}
-	}
-	return nil
-}
-
-// engines are servers whose protocol is OpenAI's; people take kind for the name of
-// the server.
-var engines = []string{"vllm", "sglang", "trtllm", "tensorrt-llm", "llmctl", "ollama", "tgi", "llama.cpp", "lmstudio", "openai-compatible"}
-
-func checkKindName(kind string) error {
-	if slices.Contains(engines, strings.ToLower(kind)) {
-		return fmt.Errorf("kind %q: expected the protocol, which is %s with such servers; metrics says whose metrics they have", kind, KindOpenAI)
-	}
-	return choice("kind", kind, KindOpenAI, KindAnthropic)
-}
-
-func (p *Provider) checkKind() error {
-	if err := checkKindName(p.Kind); err != nil {
-		return at(err, "kind")
-	}
-	if err := checkVariable("key_env", p.KeyEnv); err != nil {
-		return err
-	}
-	if p.Kind != KindAnthropic {
-		return nil
-	}
-	for _, s := range []struct {
-		key string
-		set bool
-	}{
-		{"cache_salt", p.CacheSalt != nil}, {"stream_usage", p.StreamUsage != nil}, {"send_priority", p.SendPriority},
-		{"metrics", p.Watched()},
-	} {
-		if s.set {
-			return at(fmt.Errorf("%s means nothing to kind %s: leave it out", s.key, KindAnthropic), s.key)
 		}
 	}
 	return nil

@@ -100,7 +100,7 @@ var choices = map[string][]string{
 	"store.when_down":           {WhenDownRefuse, WhenDownLocal},
 	"filters[].kind":            {FilterKeyword, FilterRegex},
 	"filters[].on":              {OnInput, OnOutput, OnBoth},
-	"providers[].kind":          {KindOpenAI, KindAnthropic},
+	"providers[].kind":          Kinds(),
 	"providers[].metrics":       {"vllm", "sglang", "trtllm", "llmctl", "auto", MetricsNone},
 	"providers[].router.policy": {PolicyPrefixAffinity, PolicyLeastLoaded, PolicyRoundRobin},
 	"models[].sticky":           {StickyRequest, StickyTenant, StickySession},

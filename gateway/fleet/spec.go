@@ -47,7 +47,7 @@ type Class struct {
 // NewSpec reads a provider's part of a configuration that was checked before.
 func NewSpec(p config.Provider, classes []config.Class) (Spec, error) {
 	s := Spec{
-		Name: p.Name, Kind: cmp.Or(p.Kind, config.KindOpenAI),
+		Name: p.Name, Kind: p.Protocol(),
 		Policy: p.Policy(), LoadCap: route.DefaultLoadCap,
 		InFlight: int64(p.InFlight), ShedQueue: int64(p.Shed.Queue), ShedUsage: p.Shed.KVUsage,
 		Unanswered: health.Unanswered(), Unreliable: unreliable(p.Breaker),
