@@ -80,7 +80,7 @@ var untold = map[string]bool{
 
 func explained(t *testing.T, c *config.Config) string {
 	t.Helper()
-	usage, err := usageStore(c, os.Getenv)
+	usage, err := usageStore(c, func(name string) string { return map[string]string{"HOME": "/home/a"}[name] })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestCheckTellsEveryKey(t *testing.T) {
 				t.Errorf("%s has no value here", path)
 			}
 		case reflect.String:
-			if v.Len() == 0 && path != "tenants.keys.hash" { // key_env is there in its place
+			if v.Len() == 0 && !untold[path] && path != "tenants.keys.hash" { // key_env is there in its place
 				t.Errorf("%s has no value here", path)
 			}
 			changes(path, v, reflect.ValueOf(v.String()+"x").Convert(v.Type()))
