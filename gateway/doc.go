@@ -1,39 +1,73 @@
 // Package gateway is the reference gateway: tenants, limits, routing, proxying
 // and metering in front of any engine.
 //
-// In reading order:
+// In reading order. What stands ready (package config says what can be configured):
 //
-//   - What stands ready. Package config says what can be configured; table.go is what a
-//     configuration comes to, of tenants and keys (auth.go, class.go) and of providers
-//     (upstream.go); gateway.go swaps tables while requests run, store.go opens where
-//     limits are counted, budgets.go reckons with money and tells them what is spent already, lifecycle.go
-//     ends it all.
-//   - A request comes in. routes.go names the paths, sockets.go the same over WebSocket;
-//     strange.go refuses what net/http would answer by itself; dialect.go and responses.go are what requests and answers hold there, models.go
-//     lists aliases. exchange.go is one request from its begin to its end, complete.go
-//     the order of its steps.
-//   - What it is. request.go reads and edits its body, within what bodies.go leaves of
-//     the memory; estimate.go guesses its tokens, checking.go refuses what makes no sense
-//     or a filter forbids.
-//   - Whether it costs anything. idempotent.go, caching.go and recall.go give answers
-//     again, embedding.go bills what finding similar ones takes; limits.go reserves what it may use.
-//   - Where it goes. features.go finds what it needs, plan.go chooses its targets;
-//     attempt.go tries them, send.go their endpoints, admit.go waits for one of these,
-//     room.go fits it into the target's context. kind.go and kind_anthropic.go speak the
-//     providers' protocols, timers.go ends what takes too long.
-//   - What comes back. stream.go passes on what frames.go cuts, of which plain.go reads
-//     most and chunk.go the rest, guard.go
-//     filters it, rename.go puts the alias in, heartbeat.go breaks silences, deadline.go
-//     bounds clients that do not read; headers.go tells what it took. missing.go and
-//     shape.go make errors of upstreams those of OpenAI's API, outcome.go has the
-//     gateway's own.
-//   - What is left of it. meter.go counts tokens and ledger.go their cost; observe.go
-//     brings them to the log (log.go), the metrics (metrics.go, metrics_genai.go,
-//     arms.go) and the spans (trace.go); sketches.go keeps what repeats in prompts.
-//   - What is published besides: of endpoints (fleet_metrics.go), limits
-//     (limits_metrics.go) and the ledger (ledger_metrics.go).
-//   - What operators see. admin.go has the paths, admin_reload.go takes a new
-//     configuration, state.go, state_fleet.go, state_metrics.go and live.go are what is
-//     going on, admin_page.go shows it.
-//   - What Envoy asks: picker.go. What a check of a configuration asks: verify.go.
+//   - gateway.go: the gateway, which swaps tables while requests run
+//   - table.go: what a configuration comes to
+//   - auth.go, class.go: its tenants, keys and classes
+//   - upstream.go: its providers, and the requests to them
+//   - store.go: where limits are counted
+//   - budgets.go: money, and what of it is spent already
+//   - lifecycle.go: the end of it all
+//
+// A request comes in:
+//
+//   - routes.go: the paths; sockets.go: the same over WebSocket
+//   - strange.go: what net/http would refuse by itself
+//   - dialect.go, responses.go: what requests and answers hold on each path
+//   - models.go: the list of aliases
+//   - exchange.go: one request from its begin to its end
+//   - complete.go: the order of its steps
+//
+// What it is:
+//
+//   - request.go: its body, read and edited; bodies.go: the memory for bodies
+//   - estimate.go: its tokens, guessed
+//   - checking.go: what makes no sense, or what a filter forbids
+//
+// Whether it costs anything:
+//
+//   - idempotent.go, caching.go, recall.go: answers that are given again
+//   - embedding.go: the bill for finding similar ones
+//   - limits.go: what it may use, reserved
+//
+// Where it goes:
+//
+//   - features.go: what it needs; plan.go: its targets
+//   - attempt.go: tries at targets; send.go: at their endpoints
+//   - admit.go: the wait for one of these
+//   - room.go: what fits into the target's context
+//   - kind.go, kind_anthropic.go: the providers' protocols
+//   - timers.go: the end of what takes too long
+//
+// What comes back:
+//
+//   - frames.go: a stream, cut into events
+//   - plain.go: most of these; chunk.go: the rest
+//   - stream.go: the way on to the client
+//   - guard.go: filters of answers; rename.go: the alias in them
+//   - heartbeat.go: comments in silences
+//   - deadline.go: clients that do not read
+//   - headers.go: what it took
+//   - missing.go, shape.go: errors of upstreams, as those of OpenAI's API
+//   - outcome.go: the gateway's own
+//
+// What is left of it:
+//
+//   - meter.go: tokens; ledger.go: their cost
+//   - observe.go: the way to log, metrics and spans
+//   - log.go, trace.go: lines and spans
+//   - metrics.go, metrics_genai.go, arms.go: metrics of requests
+//   - fleet_metrics.go, limits_metrics.go, ledger_metrics.go: those of endpoints,
+//     limits and the ledger
+//   - sketches.go: what repeats in prompts
+//
+// Who else asks:
+//
+//   - admin.go, admin_page.go, admin_reload.go: operators, for paths, the page and a
+//     new configuration
+//   - state.go, state_fleet.go, state_metrics.go, live.go: what is going on
+//   - picker.go: Envoy
+//   - verify.go: the check of a configuration
 package gateway
