@@ -121,7 +121,7 @@ func (x *exchange) resolve(alias string) *failure {
 	x.model = m
 	if !x.who.allows(alias) {
 		return &failure{status: http.StatusForbidden, outcome: outcomeForbidden,
-			body: openai.NewError("permission_error", "this key may not use the model", "model", "model_not_allowed")}
+			body: openai.NewError("permission_error", notAllowed(alias), "model", "model_not_allowed")}
 	}
 	return nil
 }

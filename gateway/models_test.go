@@ -55,23 +55,24 @@ func TestACardForEachModelOfTheList(t *testing.T) {
 	}
 }
 
-// One that is another's and one that is nobody's are told alike.
+// One that is another's and one that is nobody's have the same code, and no text that
+// claims not to know which of the two it is.
 func TestCardsOfModelsThatAreNotTheCallers(t *testing.T) {
 	tests := []struct {
 		name, path, key string
 		status          int
-		code            string
+		code, text      string
 	}{
-		{"one that does not exist", "/v1/models/nobody", searchKey, 404, "model_not_found"},
-		{"one of others is as unknown", "/v1/models/large", chatKey, 404, "model_not_found"},
-		{"the upstream's own name", "/v1/models/real-model", searchKey, 404, "model_not_found"},
-		{"no name", "/v1/models/", searchKey, 404, "model_not_found"},
-		{"no key", "/v1/models/small", "", 401, "invalid_api_key"},
+		{"one that does not exist", "/v1/models/nobody", searchKey, 404, "model_not_found", `the model "nobody" does not exist: GET /v1/models lists`},
+		{"one of others", "/v1/models/large", chatKey, 404, "model_not_found", `this key may not use the model "large": GET /v1/models lists`},
+		{"the upstream's own name", "/v1/models/real-model", searchKey, 404, "model_not_found", "does not exist"},
+		{"no name", "/v1/models/", searchKey, 404, "model_not_found", "does not exist"},
+		{"no key", "/v1/models/small", "", 401, "invalid_api_key", ""},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			got := serve(t, mustNotBeCalled(t)).get(test.path, test.key)
-			if got.status != test.status || gjson.Get(got.body, "error.code").Str != test.code {
+			if got.status != test.status || gjson.Get(got.body, "error.code").Str != test.code || !strings.Contains(gjson.Get(got.body, "error.message").Str, test.text) {
 				t.Errorf("status %d: %s", got.status, got.body)
 			}
 			if strings.Contains(got.body, "large") && !strings.Contains(test.path, "large") {
