@@ -66,6 +66,26 @@ func TestConfigurationInTheDocsIsAccepted(t *testing.T) {
 	}
 }
 
+// Whoever follows the tour step by step, each on top of those before, has a file that
+// is taken after each.
+func TestTheTourCanBeFollowedToItsEnd(t *testing.T) {
+	whole := map[string]any{}
+	steps := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(pages(t)["gateway-tour.md"], -1)
+	if len(steps) < 10 {
+		t.Fatalf("%d steps", len(steps))
+	}
+	for i, step := range steps {
+		decode(t, step[1], whole)
+		text, err := yaml.Marshal(whole)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Parse(text); err != nil {
+			t.Errorf("step %d: %v in\n%s", i+1, err, step[1])
+		}
+	}
+}
+
 func decode(t *testing.T, text string, into map[string]any) {
 	t.Helper()
 	if err := yaml.Unmarshal([]byte(text), &into); err != nil {

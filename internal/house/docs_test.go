@@ -74,6 +74,38 @@ func anchors(text string) map[string]bool {
 	return found
 }
 
+// Every package has its row in the reading order.
+func TestEveryPackageHasItsRow(t *testing.T) {
+	text := documents(t, "../../docs/architecture.md")["../../docs/architecture.md"]
+	_, order, found := strings.Cut(text, "\n## Reading order\n")
+	order, _, _ = strings.Cut(order, "\n## ")
+	named := map[string]bool{}
+	for _, row := range regexp.MustCompile("(?m)^\\| (`[^|]*) \\|").FindAllStringSubmatch(order, -1) {
+		for _, name := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[1], -1) {
+			named[name[1]] = true
+		}
+	}
+	there := map[string]bool{}
+	for _, f := range repository(t) {
+		if !f.test || f.pkg == "internal/house" {
+			there[f.pkg] = true
+		}
+	}
+	if !found || len(there) < 60 {
+		t.Fatalf("reading order found: %t; %d packages", found, len(there))
+	}
+	for name := range there {
+		if !named[name] {
+			t.Errorf("docs/architecture.md has no row for %s", name)
+		}
+	}
+	for name := range named {
+		if !there[name] {
+			t.Errorf("docs/architecture.md has a row for %s, which is not there", name)
+		}
+	}
+}
+
 // Links of the documents to each other, and to files of the repository, lead somewhere.
 func TestLinksOfTheDocumentsLead(t *testing.T) {
 	texts := documents(t, "../../docs/*.md")
