@@ -27,7 +27,8 @@
 //     bounds clients that do not read; headers.go tells what it took. missing.go and
 //     shape.go make errors of upstreams those of OpenAI's API, outcome.go has the
 //     gateway's own.
-//   - What is left of it. meter.go counts tokens and ledger.go their cost; observe.go
+//   - What is left of it. meter.go counts tokens, believe.go holds what upstreams report
+//     against what can be, and ledger.go counts the cost; observe.go
 //     brings them to the log (log.go), the metrics (metrics.go, metrics_genai.go,
 //     arms.go) and the spans (trace.go); sketches.go keeps what repeats in prompts.
 //   - What is published besides: of endpoints (fleet_metrics.go), limits
