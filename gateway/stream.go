@@ -134,7 +134,7 @@ func (r *relay) handle(f frame, now time.Time) *failure {
 		c, size = x.dialect.event(f.event), len(f.event.Data)
 		r.mould.take(f.event.Data, c.bit)
 	}
-	if c.output {
+	if c.output || !x.dialect.options { // the events of a response bring its output again as a whole, some upstreams only so
 		x.spent.seen += int64(size)
 	}
 	r.note(&c, now)
