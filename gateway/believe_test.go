@@ -9,6 +9,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/llmctl/llmctl/gateway/anthropic/anthropictest"
 	"github.com/llmctl/llmctl/gateway/config"
 )
 
@@ -144,5 +145,44 @@ func TestTheEstimateOfAWholeAnswerCountsAllChannels(t *testing.T) {
 		if a := readCompletion([]byte(`{"choices":[{"message":` + message + `}]}`)); a.output != 2 {
 			t.Errorf("%s: %d tokens, want 2", name, a.output)
 		}
+	}
+}
+
+// A vendor of another shape is believed no more: neither the input that it counted
+// before its stream broke off, nor more output than it was told to write.
+func TestCountsOfTheVendorAreHeldAgainstWhatCanBe(t *testing.T) {
+	start := strings.Replace(vendorStart, `"input_tokens":`, `"input_tokens":900000`, 1)
+	finish := strings.Replace(vendorFinish, `"output_tokens":`, `"output_tokens":100000`, 1)
+	for _, test := range []struct {
+		name          string
+		events        []string
+		input, output int64
+	}{
+		{"input of a stream that breaks off", []string{start, vendorText}, 1, 2},
+		{"more output than the vendor's own default", []string{vendorStart, vendorText, finish, vendorStop}, 11, 2},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := vendorFront(t, &anthropictest.Vendor{Answer: says(test.events...)})
+			s.post(streamBody)
+			s.settled()
+			line := s.requestLine()
+			if input, output := gjson.Get(line, "input_tokens").Int(), gjson.Get(line, "output_tokens").Int(); input != test.input || output != test.output {
+				t.Errorf("%d and %d tokens, want %d and %d: %s", input, output, test.input, test.output, line)
+			}
+		})
+	}
+}
+
+// An upstream that brings a response as a whole in its last event has shown it.
+func TestOutputInTheLastEventOfAResponseIsSeen(t *testing.T) {
+	text := strings.Repeat("word ", 200)
+	s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		sse(w, "data: {\"type\":\"response.completed\",\"response\":{\"status\":\"completed\",\"output\":[{\"content\":[{\"text\":\""+text+
+			"\"}]}],\"usage\":{\"input_tokens\":11,\"output_tokens\":200,\"output_tokens_details\":{\"reasoning_tokens\":0}}}}\n\n")
+	})
+	s.at("/v1/responses", `{"model":"small","input":"hi","stream":true}`)
+	s.settled()
+	if line := s.requestLine(); gjson.Get(line, "output_tokens").Int() != 200 || gjson.Get(line, "tokens_source").Str != "usage" {
+		t.Errorf("log %s", line)
 	}
 }
