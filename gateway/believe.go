@@ -139,6 +139,9 @@ var ownTools = []string{"function", "custom"}
 // report takes a usage object in, and says in the log when it cannot be true: now and
 // then for each deployment, since one that counts wrong does so with each request.
 func (x *exchange) report(v gjson.Result) {
+	if !v.IsObject() {
+		return // as of nearly all events
+	}
 	input, output, told := countsOf(v)
 	if x.spent.report(v) || !told || input.Num+output.Num == 0 { // zeros are of those that do not count
 		return

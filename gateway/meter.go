@@ -46,9 +46,6 @@ func countNames(v gjson.Result) (input, output string) {
 
 // countsOf are the two counts of a usage object; told is whether it has any.
 func countsOf(v gjson.Result) (input, output gjson.Result, told bool) {
-	if !v.IsObject() {
-		return input, output, false
-	}
 	in, out := countNames(v)
 	input, output = v.Get(in), v.Get(out)
 	return input, output, input.Type == gjson.Number || output.Type == gjson.Number
