@@ -241,7 +241,7 @@ func (x *exchange) exchangeWith(ctx context.Context, q *request, path string, bo
 func (x *exchange) start(q *request, t *target) {
 	x.try = &attempt{target: t}
 	x.account.tries++
-	x.spent = meter{generates: x.dialect.generates, most: q.maxTokens * q.generated}
+	x.spent = meter{generates: x.dialect.generates, belief: q.belief(t)}
 	x.spent.estimate.Input = q.input
 	x.first, x.last, x.closed, x.finishReason = time.Time{}, time.Time{}, time.Time{}, ""
 	x.answer.letGo()

@@ -35,12 +35,13 @@ func TestBudgetsTurnAway(t *testing.T) {
 		day, month      float64 // millionths of a dollar; a request reserves 11 and uses 13
 		fits            int
 		retryAfter      string
-		shouldRetry     string
 		resource, scope string
+		kind, code      string
 	}{
-		{"a day that is used up, soon over", 25, 0, 2, "90", "false", "usd_per_day", "a day"},
-		{"a month that is used up", 0, 30, 2, "950490", "false", "usd_per_month", "a month"},
-		{"a request above the budget", 10, 0, 0, "", "false", "usd_per_day", "a day"},
+		{"a day that is used up, soon over", 25, 0, 2, "90", "usd_per_day", "budget of $0.000025 a day of tenant \"search\" is used up", "insufficient_quota", "insufficient_quota"},
+		{"a month that is used up", 0, 26, 2, "950490", "usd_per_month", "budget of $0.000026 a month of tenant \"search\" is used up", "insufficient_quota", "insufficient_quota"},
+		{"a request above what is left of a month", 0, 30, 2, "", "usd_per_month", "may cost $0.000011, $0.000004 of the budget of $0.00003 a month of tenant \"search\" is left: ask for a smaller max_tokens", "tokens", "request_too_costly"},
+		{"a request above the budget", 10, 0, 0, "", "usd_per_day", "may cost $0.000011, above the budget of $0.00001 a day", "tokens", "request_too_costly"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -52,11 +53,11 @@ func TestBudgetsTurnAway(t *testing.T) {
 				}
 			}
 			got := s.post(tenTokens)
-			if got.status != 429 || gjson.Get(got.body, "error.code").Str != "insufficient_quota" || gjson.Get(got.body, "error.type").Str != "insufficient_quota" ||
-				!strings.Contains(got.body, test.scope) {
+			if got.status != 429 || gjson.Get(got.body, "error.code").Str != test.code || gjson.Get(got.body, "error.type").Str != test.kind ||
+				!strings.Contains(gjson.Get(got.body, "error.message").Str, test.scope) {
 				t.Errorf("status %d, body %s", got.status, got.body)
 			}
-			if got.header.Get("Retry-After") != test.retryAfter || got.header.Get("X-Should-Retry") != test.shouldRetry {
+			if got.header.Get("Retry-After") != test.retryAfter || got.header.Get("X-Should-Retry") != "false" {
 				t.Errorf("Retry-After %q, x-should-retry %q", got.header.Get("Retry-After"), got.header.Get("X-Should-Retry"))
 			}
 			s.settled()
@@ -65,6 +66,27 @@ func TestBudgetsTurnAway(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What is left of a budget is for requests that it holds: one that asks for less passes.
+func TestABudgetWithSomeLeftLetsASmallerRequestThrough(t *testing.T) {
+	now := midnight.Add(-time.Hour)
+	s := serve(t, replies(200, plainReply), budgeted(&now, 30, 0))
+	s.post(tenTokens)
+	big := strings.Replace(tenTokens, `"max_tokens":10`, `"max_tokens":20`, 1)
+	if got := s.post(big); got.status != 429 || gjson.Get(got.body, "error.code").Str != "request_too_costly" || got.header.Get("Retry-After") != "" {
+		t.Errorf("status %d, Retry-After %q: %s", got.status, got.header.Get("Retry-After"), got.body)
+	}
+	if got := s.post(tenTokens); got.status != 200 {
+		t.Errorf("status %d for what the budget holds: %s", got.status, got.body)
+	}
+	now = midnight.Add(time.Minute)
+	if got := s.post(tenTokens); got.status != 429 {
+		t.Errorf("status %d with 4 millionths left", got.status)
+	} else if got.header.Get("Retry-After") != "30" {
+		t.Errorf("Retry-After %q half a minute before the day ends", got.header.Get("Retry-After"))
+	}
+	s.settled()
 }
 
 func TestABudgetThatIsRefilledWithinAMinuteMayBeRetried(t *testing.T) {

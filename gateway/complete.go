@@ -151,7 +151,8 @@ func (x *exchange) whole(ctx context.Context, response *http.Response) *failure 
 		return f
 	}
 	a := x.dialect.whole(body)
-	x.spent.report(a.usage)
+	x.spent.seen = int64(len(body))
+	x.report(a.usage)
 	x.spent.estimate.Output = a.output
 	x.finishReason = a.finishReason
 	if x.model.rename {

@@ -82,7 +82,7 @@ func TestStreamsOfServersWithWaysOfTheirOwn(t *testing.T) {
 					t.Errorf("status %d\ngot  %q\nwant %q", got.status, got.body, want)
 				}
 				s.settled()
-				line := s.logs.String()
+				line := s.requestLine()
 				if v := gjson.Get(line, "outcome").Str; v != string(outcomeOK) {
 					t.Errorf("outcome %q", v)
 				}

@@ -19,8 +19,9 @@ type dialect struct {
 	options   bool     // streams have stream_options.include_usage, and end with [DONE]
 	modelPath string   // of the model's name in a stream's events
 
-	// estimate guesses the tokens of the prompt.
-	estimate func(fields map[string]gjson.Result) int64
+	// estimate guesses the tokens of the prompt, and tells whether that is all text in
+	// the request.
+	estimate func(fields map[string]gjson.Result) (tokens int64, textOnly bool)
 	// event reads an event of a stream.
 	event func(openai.Event) chunk
 	// whole reads an answer that is not streamed.
@@ -71,7 +72,17 @@ var dialects = []*dialect{&chat, &completions, &embeddings, &responses}
 func readCompletion(body []byte) (a wholeAnswer) {
 	a.usage = gjson.GetBytes(body, "usage")
 	gjson.GetBytes(body, "choices").ForEach(func(_, choice gjson.Result) bool {
-		a.output += textTokens(len(choice.Get("message.content").Str) + len(choice.Get("text").Str))
+		size := len(choice.Get("text").Str)
+		choice.Get("message").ForEach(func(key, value gjson.Result) bool {
+			switch key.Str {
+			case "content", "reasoning_content", "reasoning", "refusal":
+				size += len(value.Str)
+			case "tool_calls", "function_call":
+				size += len(value.Raw)
+			}
+			return true
+		})
+		a.output += textTokens(size)
 		a.finishReason = choice.Get("finish_reason").Str
 		return true
 	})

@@ -55,7 +55,7 @@
 //
 // What is left of it:
 //
-//   - meter.go: tokens; ledger.go: their cost
+//   - meter.go: tokens; believe.go: what upstreams may report; ledger.go: their cost
 //   - observe.go: the way to log, metrics and spans
 //   - log.go, trace.go: lines and spans
 //   - metrics.go, metrics_genai.go, arms.go: metrics of requests

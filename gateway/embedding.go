@@ -36,7 +36,7 @@ func (x *exchange) embedded(text string, counted int64) {
 	m := &x.caching.embedding
 	m.made = true
 	m.tokens = usage.Tokens{Input: counted}
-	if counted <= 0 || counted > largestCount {
+	if counted <= 0 || counted > int64(len(text))+templateTokens {
 		m.tokens = usage.Tokens{Input: textTokens(len(text)), Estimated: true}
 	}
 	m.cost = x.model.caches.semantic.price.Cost(m.tokens)

@@ -17,27 +17,32 @@ const (
 // estimateInput guesses the tokens of a prompt, for a reservation that is
 // settled to real usage later. It counts text, tools and images, not the JSON
 // around them: an image inlined as base64 has megabytes, not millions of tokens.
-func estimateInput(fields map[string]gjson.Result) int64 {
+func estimateInput(fields map[string]gjson.Result) (int64, bool) {
 	bytes, tokens := promptSize(fields["prompt"])
+	parts := 0
 	fields["messages"].ForEach(func(_, message gjson.Result) bool {
 		b, t := contentSize(message.Get("content"))
 		bytes += b + len(message.Get("tool_calls").Raw)
-		tokens += t
+		parts += t
+		if message.Get("audio").IsObject() { // a sound that the server has under an id
+			parts += imageTokens
+		}
 		return true
 	})
 	bytes += len(fields["tools"].Raw) + len(fields["functions"].Raw)
-	return textTokens(bytes) + int64(tokens)
+	return textTokens(bytes) + int64(tokens+parts), parts == 0
 }
 
 // estimateEmbedding guesses the tokens of what is to be embedded.
-func estimateEmbedding(fields map[string]gjson.Result) int64 {
-	bytes, tokens := promptSize(fields["input"])
-	return textTokens(bytes) + int64(tokens)
+func estimateEmbedding(fields map[string]gjson.Result) (int64, bool) {
+	input := fields["input"]
+	bytes, tokens := promptSize(input)
+	return textTokens(bytes) + int64(tokens), !input.IsObject() && !input.Get("0").IsObject()
 }
 
 // estimateResponse guesses the tokens of a request of the Responses API: a text,
 // or items with content.
-func estimateResponse(fields map[string]gjson.Result) int64 {
+func estimateResponse(fields map[string]gjson.Result) (int64, bool) {
 	bytes, tokens := len(fields["instructions"].Str)+len(fields["tools"].Raw), 0
 	if input := fields["input"]; input.Type == gjson.String {
 		bytes += len(input.Str)
@@ -46,10 +51,13 @@ func estimateResponse(fields map[string]gjson.Result) int64 {
 			b, t := contentSize(item.Get("content"))
 			bytes += b + len(item.Get("arguments").Str) + len(item.Get("output").Str)
 			tokens += t
+			if item.Get("type").Str == "item_reference" { // what the server has under an id
+				tokens += imageTokens
+			}
 			return true
 		})
 	}
-	return textTokens(bytes) + int64(tokens)
+	return textTokens(bytes) + int64(tokens), tokens == 0
 }
 
 // textTokens guesses the tokens of so many bytes of text.

@@ -70,7 +70,7 @@ func TestUsageThatCannotBe(t *testing.T) {
 				t.Fatalf("status %d", got.status)
 			}
 			s.settled()
-			if line := s.logs.String(); gjson.Get(line, "tokens_source").Str != "estimated" || gjson.Get(line, "output_tokens").Int() != 2 {
+			if line := s.requestLine(); gjson.Get(line, "tokens_source").Str != "estimated" || gjson.Get(line, "output_tokens").Int() != 2 {
 				t.Errorf("log %s", line)
 			}
 		})

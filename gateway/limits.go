@@ -125,17 +125,21 @@ func (x *exchange) limited(err error) *failure {
 // rejected is the failure of a request that a limit turned away.
 func rejected(r *limit.Rejection) *failure {
 	kind, code := "tokens", "rate_limit_exceeded"
-	switch r.Resource {
-	case limit.Requests, limit.Slots:
-		kind = "requests"
-	case limit.DayBudget, limit.MonthBudget:
+	switch {
+	case r.UsedUp:
 		kind, code = "insufficient_quota", "insufficient_quota"
+	case r.TooCostly():
+		code = "request_too_costly"
+	case r.Resource == limit.Requests, r.Resource == limit.Slots:
+		kind = "requests"
 	}
 	f := &failure{
 		status: http.StatusTooManyRequests, outcome: outcomeRateLimited, resource: r.Resource,
 		body: openai.NewError(kind, r.Error(), "", code),
 	}
-	if r.Retryable {
+	// One that is too costly would fit when the day or month has ended, and a cheaper one
+	// does now: clients that stay away from a key until then must not hear of that time.
+	if r.Retryable && (!r.TooCostly() || r.RetryAfter <= hopeless) {
 		f.retryAfter, f.wait = strconv.FormatInt(r.RetryAfterSeconds(), 10), r.RetryAfter
 	}
 	f.noRetry = !r.Retryable || r.Quota() && r.RetryAfter > hopeless

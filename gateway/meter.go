@@ -15,8 +15,9 @@ import (
 // meter knows what a request used: what the upstream reported, else an estimate.
 type meter struct {
 	generates bool         // there is output to be counted
-	most      int64        // output tokens that the request may have; 0 when nothing bounds it
+	belief    belief       // what an upstream can say
 	estimate  limit.Tokens // input before sending; output counted on the way
+	seen      int64        // bytes of output that have come
 	usage     tally
 	reported  bool
 	unsaid    int64 // events with output since the last report
@@ -28,16 +29,6 @@ type meter struct {
 // tally holds the counts of OpenAI's usage object. Reasoning tokens are part of output.
 type tally struct{ input, cached, output, reasoning int64 }
 
-// largestCount is the most tokens of one kind that a request is believed to have
-// used: more than any context holds. More is a fault of the upstream, and would put
-// a tenant into a debt that no bucket refills.
-const largestCount = 1 << 24
-
-// credible reports whether so much output can be that of a request that may have
-// so much. Servers count differently, some of them tokens that they drop, so twice
-// as much is believed; beyond that the count is a fault of theirs.
-func (m *meter) credible(output int64) bool { return m.most == 0 || output <= 2*m.most+64 }
-
 // plausible reports whether the counts can be those of a request. No request has
 // neither a prompt nor an answer: servers that do not count say so with zeros.
 func (u tally) plausible() bool {
@@ -45,13 +36,25 @@ func (u tally) plausible() bool {
 		u.reasoning >= 0 && u.reasoning <= u.output
 }
 
+// countNames are what input and output are called in a usage object.
+func countNames(v gjson.Result) (input, output string) {
+	if v.Get("input_tokens").Exists() {
+		return "input_tokens", "output_tokens"
+	}
+	return "prompt_tokens", "completion_tokens"
+}
+
+// countsOf are the two counts of a usage object; told is whether it has any.
+func countsOf(v gjson.Result) (input, output gjson.Result, told bool) {
+	in, out := countNames(v)
+	input, output = v.Get(in), v.Get(out)
+	return input, output, input.Type == gjson.Number || output.Type == gjson.Number
+}
+
 // readUsage reads a usage object, of completions or of responses; ok is false for
 // null and for anything else without token counts that can be true.
 func readUsage(v gjson.Result, generates bool) (u tally, ok bool) {
-	input, output := "prompt_tokens", "completion_tokens"
-	if v.Get("input_tokens").Exists() {
-		input, output = "input_tokens", "output_tokens"
-	}
+	input, output := countNames(v)
 	if !v.IsObject() || v.Get(input).Type != gjson.Number || generates && v.Get(output).Type != gjson.Number {
 		return tally{}, false // a part that is missing is no zero
 	}
@@ -65,16 +68,19 @@ func readUsage(v gjson.Result, generates bool) (u tally, ok bool) {
 }
 
 // report takes a usage object in; the last one counts, since servers may send
-// a running total with every event.
-func (m *meter) report(v gjson.Result) {
-	if u, ok := readUsage(v, m.generates); ok && m.credible(u.output) {
-		m.usage, m.reported, m.unsaid = u, true, 0
-		m.toldCached = toldDetail(v, "cached_tokens", "prompt_tokens_details", "input_tokens_details")
-		m.toldReasoning = toldDetail(v, "reasoning_tokens", "completion_tokens_details", "output_tokens_details")
-		if s := v.Get("queue_time"); s.Type == gjson.Number {
-			m.queuedFor(s.Num)
-		}
+// a running total with every event. It reports whether that is believed.
+func (m *meter) report(v gjson.Result) bool {
+	u, ok := readUsage(v, m.generates)
+	if !ok || !m.belief.takesInput(u.input) || !m.belief.takesOutput(u.output, u.input, hiddenOutput(v), m.seen) {
+		return false
 	}
+	m.usage, m.reported, m.unsaid = u, true, 0
+	m.toldCached = toldDetail(v, "cached_tokens", "prompt_tokens_details", "input_tokens_details")
+	m.toldReasoning = toldDetail(v, "reasoning_tokens", "completion_tokens_details", "output_tokens_details")
+	if s := v.Get("queue_time"); s.Type == gjson.Number {
+		m.queuedFor(s.Num)
+	}
+	return true
 }
 
 // queueHeader is how long a request waited in the engine, in milliseconds: of our

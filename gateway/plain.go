@@ -134,13 +134,16 @@ func (m *mould) take(data []byte, p bit) {
 	}
 }
 
-// fits reports whether an event is from the mould: its text is one JSON string, and
-// not empty.
-func (m *mould) fits(e openai.Event) bool {
+// text is the bytes of text of an event that is from the mould: its text is one JSON
+// string, and not empty. It is 0 for all others.
+func (m *mould) text(e openai.Event) int {
 	around := len(m.head) + len(m.tail)
 	if around == 0 || len(e.Name) > 0 || len(e.Data) <= around || !bytes.HasPrefix(e.Data, m.head) || !bytes.HasSuffix(e.Data, m.tail) {
-		return false
+		return 0
 	}
 	text := e.Data[len(m.head) : len(e.Data)-len(m.tail)]
-	return bytes.IndexByte(text, '"') < 0 && bytes.IndexByte(text, '\\') < 0
+	if bytes.IndexByte(text, '"') >= 0 || bytes.IndexByte(text, '\\') >= 0 {
+		return 0
+	}
+	return len(text)
 }

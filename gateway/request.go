@@ -36,6 +36,7 @@ type request struct {
 	maxTokens    int64 // the same, with the alias's default; 0 when absent
 	maxKey       string
 	input        int64 // estimate, tokens
+	textOnly     bool  // the prompt is text, all of it in the body
 
 	// fields are the top-level ones that the dialect reads. Each may appear once
 	// and in lower case only: Python's JSON reader takes the last of two equal
@@ -76,7 +77,7 @@ func parseRequest(d *dialect, body []byte) (*request, error) {
 	if err := r.read(); err != nil {
 		return nil, err
 	}
-	r.input = d.estimate(r.fields)
+	r.input, r.textOnly = d.estimate(r.fields)
 	return r, nil
 }
 

@@ -129,10 +129,13 @@ func (r *relay) handle(f frame, now time.Time) *failure {
 	if !f.isEvent {
 		return r.write(f.raw, false)
 	}
-	c := chunk{output: true}
-	if !r.mould.fits(f.event) {
-		c = x.dialect.event(f.event)
+	c, size := chunk{output: true}, r.mould.text(f.event)
+	if size == 0 {
+		c, size = x.dialect.event(f.event), len(f.event.Data)
 		r.mould.take(f.event.Data, c.bit)
+	}
+	if c.output || !x.dialect.options { // the events of a response bring its output again as a whole, some upstreams only so
+		x.spent.seen += int64(size)
 	}
 	r.note(&c, now)
 	switch {
@@ -181,11 +184,11 @@ func (r *relay) note(c *chunk, now time.Time) {
 		x.spent.estimate.Output++
 		x.live.output.Add(1)
 	}
-	x.spent.report(c.usage) // which counts the output that it comes with
+	x.report(c.usage) // which counts the output that it comes with
 	if r.progress != nil {
 		input, output := r.progress.Progress()
 		x.spent.estimate.Output = output
-		if input > 0 {
+		if input > 0 && x.spent.belief.takesInput(input) {
 			x.spent.estimate.Input = input
 		}
 	}

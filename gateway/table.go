@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/llmctl/llmctl/gateway/check"
@@ -68,8 +69,9 @@ type target struct {
 	metrics  armMetrics
 	patient  bool // a fallback that does not take what others have no room for
 	price    usage.Price
-	flag     string  // behind which it is
-	share    float64 // of the traffic, or of its flag's, 0..1
+	flag     string       // behind which it is
+	share    float64      // of the traffic, or of its flag's, 0..1
+	doubted  atomic.Int64 // when usage was last said to be not believed, Unix nanoseconds
 }
 
 // retryRules say how often a request is tried, and how often all of them are.

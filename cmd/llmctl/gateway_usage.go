@@ -31,7 +31,11 @@ func openLedger(s *iostreams.IO, c *config.Config, log *slog.Logger) (*ledger.Le
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), openTimeout)
 	defer cancel()
-	return ledger.Open(ctx, spec, ledger.Options{Logger: log, Keep: time.Duration(c.Store.UsageKeep), Password: usagePassword(c, s.Env)})
+	l, err := ledger.Open(ctx, spec, ledger.Options{Logger: log, Keep: time.Duration(c.Store.UsageKeep), Password: usagePassword(c, s.Env)})
+	if err == nil {
+		log.Info("keeping usage", "in", ledger.Place(spec))
+	}
+	return l, err
 }
 
 // closeLedger writes what still waits. What is lost, people have to know.

@@ -53,24 +53,43 @@ func (c *Config) unpriced(models []string) (names []string) {
 	return names
 }
 
+// unpricedCaches names the embedding models that caches by meaning ask for models, each
+// once, and whose price is not known.
+func (c *Config) unpricedCaches(models []string) (names []string) {
+	for _, m := range c.Models {
+		s := m.Cache.Semantic
+		if s == nil || !s.Enabled || s.USDPer1M.Input != nil || models != nil && !slices.Contains(models, m.Alias) {
+			continue
+		}
+		names = append(names, fmt.Sprintf("%s/%s (%s)", s.Provider, s.Model, m.Alias))
+	}
+	return names
+}
+
 // budgets warns of budgets that do not count all that is spent. Who is in the same
 // position shares a line.
 func (w *warnings) budgets() {
+	w.uncounted(w.c.unpriced, "what goes to", "give usd_per_1m with input and output there")
+	w.uncounted(w.c.unpricedCaches, "embeddings by", "give cache.semantic.usd_per_1m.input there")
+}
+
+// uncounted warns of what budgets do not count, which find names for some models.
+func (w *warnings) uncounted(find func(models []string) []string, what, remedy string) {
 	var order [][]string
 	who := map[string][]string{} // by the deployments
 	for _, s := range w.c.spenders() {
-		missing := w.c.unpriced(s.models)
+		missing := find(s.models)
 		if len(missing) == 0 {
 			continue
 		}
-		what := strings.Join(missing, " ")
-		if who[what] == nil {
+		same := strings.Join(missing, " ")
+		if who[same] == nil {
 			order = append(order, missing)
 		}
-		who[what] = append(who[what], s.name)
+		who[same] = append(who[same], s.name)
 	}
 	for _, missing := range order {
-		w.add("%s: budgets in $ do not count in full what goes to %s: give usd_per_1m with input and output there", someOf(who[strings.Join(missing, " ")]), someOf(missing))
+		w.add("%s: budgets in $ do not count in full %s %s: %s", someOf(who[strings.Join(missing, " ")]), what, someOf(missing), remedy)
 	}
 }
 

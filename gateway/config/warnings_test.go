@@ -67,14 +67,17 @@ func TestBudgetsWarnOfWhatTheyDoNotCount(t *testing.T) {
 		},
 		Providers: []Provider{{Name: "p", Endpoints: []string{"http://127.0.0.1:1"}}},
 		Models: []Model{
-			{Alias: "priced", Targets: []Target{{Provider: "p", Model: "a", USDPer1M: priced}, {Provider: "p", Model: "off", Weight: new(int)}}},
-			{Alias: "mixed", Targets: []Target{{Provider: "p", Model: "a", USDPer1M: priced}}, Fallback: []Target{{Provider: "p", Model: "b", USDPer1M: Price{Input: &one}}}},
-			{Alias: "free", Targets: []Target{{Provider: "p", Model: "c"}}},
+			{Alias: "priced", Targets: []Target{{Provider: "p", Model: "a", USDPer1M: priced}, {Provider: "p", Model: "off", Weight: new(int)}},
+				Cache: Cache{Semantic: &Semantic{Enabled: true, Provider: "p", Model: "e"}}},
+			{Alias: "mixed", Targets: []Target{{Provider: "p", Model: "a", USDPer1M: priced}}, Fallback: []Target{{Provider: "p", Model: "b", USDPer1M: Price{Input: &one}}},
+				Cache: Cache{Semantic: &Semantic{Enabled: true, Provider: "p", Model: "e", USDPer1M: InputPrice{Input: &one}}}},
+			{Alias: "free", Targets: []Target{{Provider: "p", Model: "c"}}, Cache: Cache{Semantic: &Semantic{Provider: "p", Model: "off"}}},
 		},
 	}
 	want := []string{
 		`tenant "all": budgets in $ do not count in full what goes to p/b (mixed), p/c (free): give usd_per_1m with input and output there`,
 		`key "ci" of tenant "unlimited", tenant "mixed": budgets in $ do not count in full what goes to p/b (mixed): give usd_per_1m with input and output there`,
+		`tenant "all", tenant "mixed", tenant "covered": budgets in $ do not count in full embeddings by p/e (priced): give cache.semantic.usd_per_1m.input there`,
 	}
 	if diff := cmp.Diff(want, c.Warnings()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

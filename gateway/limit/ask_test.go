@@ -42,7 +42,7 @@ func TestAnAssumedOutputIsCutToWhatIsLeft(t *testing.T) {
 		{name: "what is left of the money", tenant: Bounds{Budgets: Budgets{Day: 1000, Month: 900}}, used: Use{Cost: 500}, ask: assuming(100, 800), want: Use{Tokens: Tokens{Input: 100, Output: 800}, Cost: 400}},
 		{name: "money for the input and an eighth", tenant: Bounds{Budgets: Budgets{Day: 1000}}, used: Use{Cost: 800}, ask: assuming(100, 800), want: Use{Tokens: Tokens{Input: 100, Output: 800}, Cost: 200}},
 		{name: "less money", tenant: Bounds{Budgets: Budgets{Day: 1000}}, used: Use{Cost: 801}, ask: assuming(100, 800),
-			refused: &Rejection{Scope: "tenant", Resource: DayBudget, Limit: 1000, Asked: 200, Retryable: true, RetryAfter: time.Hour}},
+			refused: &Rejection{Scope: "tenant", Resource: DayBudget, Limit: 1000, Asked: 200, Left: 199, Retryable: true, RetryAfter: time.Hour}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			l := &Limiter{}

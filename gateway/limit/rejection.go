@@ -15,6 +15,11 @@ type Rejection struct {
 	Resource Resource
 	Limit    int64 // per minute, or at once; nano-dollars of a budget
 	Asked    int64
+	// UsedUp tells that a budget is spent, so that nothing passes. Of one that is not,
+	// Left is what is neither spent nor held by open requests, and Held what those hold,
+	// in nano-dollars.
+	UsedUp     bool
+	Left, Held int64
 	// Retryable is false when the ask is above the limit itself: waiting does
 	// not help.
 	Retryable bool
@@ -27,16 +32,35 @@ type Rejection struct {
 // Quota tells whether a budget turned the request away, not a rate.
 func (r *Rejection) Quota() bool { return r.Resource == DayBudget || r.Resource == MonthBudget }
 
+// TooCostly tells whether a budget has some left, and a cheaper request than this one
+// could pass: waiting for open requests does not help it.
+func (r *Rejection) TooCostly() bool { return r.Quota() && !r.UsedUp && r.Asked > r.Left+r.Held }
+
 func (r *Rejection) Error() string {
+	if r.Quota() {
+		return r.budgetError()
+	}
 	switch {
-	case r.Quota() && !r.Retryable:
-		return fmt.Sprintf("request may cost %v, above the budget of %v %s of %s", Money(r.Asked), Money(r.Limit), r.period(), r.Scope)
-	case r.Quota():
-		return fmt.Sprintf("budget of %v %s of %s is used up", Money(r.Limit), r.period(), r.Scope)
 	case !r.Retryable:
 		return fmt.Sprintf("request needs %d %s, above the limit of %d of %s", r.Asked, r.Resource, r.Limit, r.Scope)
 	}
 	return fmt.Sprintf("limit of %d %s of %s reached", r.Limit, r.Resource, r.Scope)
+}
+
+func (r *Rejection) budgetError() string {
+	const smaller = "ask for a smaller max_tokens or shorten the prompt"
+	asked, whole := Money(r.Asked), fmt.Sprintf("budget of %v %s of %s", Money(r.Limit), r.period(), r.Scope)
+	switch {
+	case r.UsedUp && r.Retryable:
+		return whole + " is used up"
+	case r.UsedUp:
+		return fmt.Sprintf("request may cost %v, above the %s, which is used up", asked, whole)
+	case !r.Retryable:
+		return fmt.Sprintf("request may cost %v, above the %s: %s", asked, whole, smaller)
+	case r.TooCostly():
+		return fmt.Sprintf("request may cost %v, %v of the %s is left: %s", asked, Money(r.Left), whole, smaller)
+	}
+	return fmt.Sprintf("request may cost %v, %v of the %s is left and %v held by open requests: wait for them, or %s", asked, Money(r.Left), whole, Money(r.Held), smaller)
 }
 
 func (r *Rejection) period() string {
@@ -101,6 +125,9 @@ func (s *Scope) tryBudgets(wall time.Time, cost Money) (worst *Rejection) {
 			continue
 		}
 		r := &Rejection{Scope: s.name, Resource: need.resource, Limit: int64(need.limit), Asked: int64(cost)}
+		if r.UsedUp = spent >= need.limit; !r.UsedUp {
+			r.Left, r.Held = int64(max(need.limit-spent-s.held, 0)), int64(s.held)
+		}
 		switch {
 		case cost > need.limit: // never
 		case spent < need.limit && spent+cost <= need.limit:

@@ -6,5 +6,5 @@
 // costs; ledger.go takes records without ever holding up a request, and writer.go
 // brings them to a store; sum.go is what a store adds up, query.go what can be
 // asked; export.go, csv.go, json.go and http.go hand it
-// out; open.go and schema.go say where it is kept.
+// out; open.go and schema.go say where it is kept, and owner.go by whom else.
 package usage

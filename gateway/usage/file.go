@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"sync"
 	"time"
@@ -14,7 +15,8 @@ import (
 // everything written to it would be gone at the end without an error; before each
 // batch it is looked at, and opened anew.
 type file struct {
-	path string
+	path  string
+	owner owner // used by the one that writes
 
 	mu   sync.RWMutex // held for writing while the database is exchanged
 	same os.FileInfo  // of the file that is open
@@ -23,9 +25,18 @@ type file struct {
 
 var errReplaced = errors.New("the file was removed or replaced; the one under its name now is used from here on")
 
-func openFile(ctx context.Context, path string) (*file, error) {
+// openFile opens the file, and tells the log when another process has it, too.
+func openFile(ctx context.Context, path string, log *slog.Logger) (*file, error) {
 	f := &file{path: path}
-	return f, f.open(ctx)
+	if err := f.open(ctx); err != nil {
+		return nil, err
+	}
+	var other string
+	if f.owner, other = own(path); other != "" && log != nil {
+		log.Warn("usage is also kept there by another process, and each counts limits and budgets for itself: unless that one is about to end, "+
+			"give each gateway a file of its own, or share store.usage on Postgres and store.limits on Redis", "file", path, "other", other)
+	}
+	return f, nil
 }
 
 func (f *file) open(ctx context.Context) error {
@@ -44,6 +55,7 @@ func (f *file) open(ctx context.Context) error {
 // write fails once when it finds another file, which the ledger tells people, and
 // goes on with that one.
 func (f *file) write(ctx context.Context, batch []Record) error {
+	f.owner.take() // once the other process has ended
 	now, err := os.Stat(f.path)
 	if err == nil && os.SameFile(now, f.same) {
 		return f.db.write(ctx, batch)
@@ -74,4 +86,7 @@ func (f *file) requests(ctx context.Context, from, to time.Time, each func(*Reco
 	return f.db.requests(ctx, from, to, each)
 }
 
-func (f *file) close() error { return f.db.close() }
+func (f *file) close() error {
+	f.owner.close()
+	return f.db.close()
+}

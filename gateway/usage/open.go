@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -15,7 +16,7 @@ import (
 // requests. Files and tables that are not there are created. Errors never hold a
 // password.
 func Open(ctx context.Context, spec string, o Options) (*Ledger, error) {
-	s, err := openStore(ctx, spec, o.Password, true)
+	s, err := openStore(ctx, spec, o, true)
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +31,7 @@ type Reader struct{ store store }
 
 // OpenReader opens a store as Open does, and creates nothing.
 func OpenReader(ctx context.Context, spec string, o Options) (*Reader, error) {
-	s, err := openStore(ctx, spec, o.Password, false)
+	s, err := openStore(ctx, spec, o, false)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +78,25 @@ func CheckSpec(spec string) error {
 	return errors.New("expected sqlite:FILE, a URL like postgres://user@host/database, or none")
 }
 
-func openStore(ctx context.Context, spec, password string, create bool) (store, error) {
+// Place names where usage is kept, for people: a file's whole path, a database without
+// user and password, or memory.
+func Place(spec string) string {
+	switch path, isFile := strings.CutPrefix(spec, "sqlite:"); {
+	case isFile:
+		if whole, err := filepath.Abs(path); err == nil {
+			return whole
+		}
+		return path
+	case storeurl.IsPostgres(spec):
+		if u, err := storeurl.Postgres(spec); err == nil {
+			return "postgres://" + u.Host + u.Path
+		}
+		return "postgres"
+	}
+	return "memory"
+}
+
+func openStore(ctx context.Context, spec string, o Options, create bool) (store, error) {
 	if err := CheckSpec(spec); err != nil {
 		return nil, err
 	}
@@ -88,11 +107,11 @@ func openStore(ctx context.Context, spec, password string, create bool) (store, 
 		return newMemory(), nil
 	}
 	if storeurl.IsPostgres(spec) {
-		return openPostgres(ctx, spec, password, create)
+		return openPostgres(ctx, spec, o.Password, create)
 	}
 	path := strings.TrimPrefix(spec, "sqlite:")
 	if !create {
 		return openSQLite(ctx, path, false)
 	}
-	return openFile(ctx, path)
+	return openFile(ctx, path, o.Logger)
 }
