@@ -142,5 +142,10 @@ func (m *mould) fits(e openai.Event) bool {
 		return false
 	}
 	text := e.Data[len(m.head) : len(e.Data)-len(m.tail)]
-	return bytes.IndexByte(text, '"') < 0 && bytes.IndexByte(text, '\\') < 0
+	for _, c := range text {
+		if c == '"' || c == '\\' || c < ' ' {
+			return false
+		}
+	}
+	return true
 }
