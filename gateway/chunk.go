@@ -154,7 +154,7 @@ func (c chunk) streamError(t *target) *failure {
 	if code >= 400 && code < 500 || code == http.StatusServiceUnavailable {
 		status = code
 	}
-	f := &failure{status: status, outcome: outcomeStreamError, remedy: anotherTry}
+	f := &failure{status: status, outcome: outcomeStreamError, remedy: anotherTry, cause: reported(http.StatusOK, c.failure)}
 	if status < 500 && status != http.StatusTooManyRequests && status != http.StatusRequestTimeout {
 		f.remedy = noRemedy
 	}

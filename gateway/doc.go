@@ -28,7 +28,7 @@
 //     shape.go make errors of upstreams those of OpenAI's API, outcome.go has the
 //     gateway's own.
 //   - What is left of it. meter.go counts tokens and ledger.go their cost; observe.go
-//     brings them to the log (log.go), the metrics (metrics.go, metrics_genai.go,
+//     brings them to the log (log.go, cause.go), the metrics (metrics.go, metrics_genai.go,
 //     arms.go) and the spans (trace.go); sketches.go keeps what repeats in prompts.
 //   - What is published besides: of endpoints (fleet_metrics.go), limits
 //     (limits_metrics.go) and the ledger (ledger_metrics.go).

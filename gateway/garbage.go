@@ -49,7 +49,7 @@ func (r *relay) spoil(f frame) *failure {
 	if len(data) == 0 || string(data) == "null" || r.answered() {
 		return nil
 	}
-	return interrupted("the upstream sent an event that is not a JSON object", fmt.Errorf("an event of %d bytes is not a JSON object in UTF-8", len(f.event.Data)))
+	return interrupted("the upstream sent an event that is not a JSON object", fmt.Errorf("%d bytes of data", len(f.event.Data)))
 }
 
 // aside passes a block without an event on, such as a comment.

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -68,8 +69,12 @@ func (x *exchange) showModel() *failure {
 	return x.succeedWith(x.table.card(alias))
 }
 
+// errUnknownModel does not quote the name: whatever a client puts there would be in the
+// log.
+var errUnknownModel = errors.New("no such model, or one that the key may not use: GET /v1/models with the key lists them")
+
 func unknownModel(name string) *failure {
-	return &failure{status: http.StatusNotFound, outcome: outcomeUnknownModel,
+	return &failure{status: http.StatusNotFound, outcome: outcomeUnknownModel, cause: errUnknownModel,
 		body: openai.NewError("invalid_request_error", fmt.Sprintf("the model %q does not exist, or this key may not use it", brief(name, 128)), "model", "model_not_found")}
 }
 

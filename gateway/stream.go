@@ -141,7 +141,7 @@ func (r *relay) handle(f frame, now time.Time) *failure {
 		if failure := r.write(c.told(x.dialect, x.try.target.provider, f), true); failure != nil {
 			return failure
 		}
-		return &failure{outcome: outcomeStreamError} // the client has heard of it
+		return &failure{outcome: outcomeStreamError, cause: reported(http.StatusOK, c.failure)} // the client has heard of it
 	case c.usageOnly && r.hideUsage:
 		x.takeDown(f)
 		return nil
@@ -245,7 +245,7 @@ func (r *relay) end(ctx context.Context, frames *framer, readErr error, now time
 func whole(e openai.Event) bool { return gjson.ValidBytes(e.Data) || string(e.Data) == "[DONE]" }
 
 func interrupted(message string, cause error) *failure {
-	return &failure{status: http.StatusBadGateway, outcome: outcomeInterrupted, remedy: anotherTry, cause: cause,
+	return &failure{status: http.StatusBadGateway, outcome: outcomeInterrupted, remedy: anotherTry, cause: with(message, cause),
 		body: openai.NewError("upstream_error", message, "", "stream_interrupted")}
 }
 

@@ -49,7 +49,7 @@ func (p *provider) redact(text []byte) []byte {
 	if p.key == "" {
 		return text
 	}
-	return bytes.ReplaceAll(text, []byte(p.key), []byte("[redacted]"))
+	return bytes.ReplaceAll(text, []byte(p.key), []byte(redacted))
 }
 
 // transportBuffer is what a connection to an upstream reads and writes through: most
@@ -155,6 +155,7 @@ func upstreamFailure(d *dialect, t *target, response *http.Response, now time.Ti
 	if validJSON(body) {
 		e = gjson.GetBytes(body, "error")
 	}
+	f.cause = reported(status, e)
 	switch {
 	case p.wellFormed(e):
 		f.raw = p.redact(body)
