@@ -75,29 +75,29 @@ func newPrincipals(c *config.Config, env config.Environment) (map[config.Digest]
 // authenticate finds the owner of the request's key. The table is keyed by the
 // SHA-256 of the key, so what a lookup's duration could reveal is a hash that
 // nobody can invert or steer; the last comparison takes constant time.
-func authenticate(table map[config.Digest]*principal, header http.Header) *principal {
+func authenticate(table map[config.Digest]*principal, header http.Header) (*principal, error) {
 	key, err := bearer(header)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	d := config.DigestOf(key)
 	p, ok := table[d]
 	if !ok || subtle.ConstantTimeCompare(p.digest[:], d[:]) != 1 {
-		return nil
+		return nil, errors.New("no tenant has this key")
 	}
-	return p
+	return p, nil
 }
 
 // bearer returns the token of the one Authorization header.
 func bearer(header http.Header) (string, error) {
 	values := header.Values("Authorization")
 	if len(values) != 1 {
-		return "", errors.New("expected one Authorization header")
+		return "", fmt.Errorf("expected one Authorization header, got %d", len(values))
 	}
 	scheme, token, _ := strings.Cut(values[0], " ")
 	token = strings.TrimSpace(token)
 	if !strings.EqualFold(scheme, "Bearer") || token == "" {
-		return "", errors.New("expected a bearer token")
+		return "", errors.New("expected Bearer and a key in the Authorization header")
 	}
 	return token, nil
 }

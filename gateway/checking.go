@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strings"
@@ -76,7 +77,7 @@ func (x *exchange) check(q *request) *failure {
 // filtered is the failure of a text that a filter forbids. It does not say which
 // text, nor which filter.
 func filtered(f *check.Filter, param string) *failure {
-	return &failure{status: http.StatusBadRequest, outcome: outcomeFiltered, noRetry: true,
+	return &failure{status: http.StatusBadRequest, outcome: outcomeFiltered, noRetry: true, cause: fmt.Errorf("filter %q forbids %s", f.Name, cmp.Or(param, "the answer")),
 		body: openai.NewError("invalid_request_error", f.Message, param, check.Code)}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/llmctl/llmctl/internal/openai"
@@ -52,9 +53,9 @@ func (x *exchange) classify() *failure {
 	case slices.Contains(scope.allowed, asked):
 		x.class = asked
 	case !slices.Contains(x.table.classes, asked):
-		return invalid(fmt.Sprintf("no such class: %s may be one of %v", classHeader, scope.allowed))
+		return invalid(fmt.Sprintf("no such class: %s may be %s", strings.ToLower(classHeader), strings.Join(scope.allowed, ", ")))
 	default:
-		return &failure{status: http.StatusForbidden, outcome: outcomeForbidden,
+		return &failure{status: http.StatusForbidden, outcome: outcomeForbidden, cause: fmt.Errorf("the key may not use class %q, only %s", asked, strings.Join(scope.allowed, ", ")),
 			body: openai.NewError("permission_error", "this key may not use the class", "", "class_not_allowed")}
 	}
 	return nil

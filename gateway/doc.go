@@ -44,7 +44,7 @@
 // What comes back:
 //
 //   - frames.go: a stream, cut into events
-//   - plain.go: most of these; chunk.go: the rest
+//   - plain.go: most of these; chunk.go: the rest; garbage.go: what is none
 //   - stream.go: the way on to the client
 //   - guard.go: filters of answers; rename.go: the alias in them
 //   - heartbeat.go: comments in silences
@@ -57,7 +57,7 @@
 //
 //   - meter.go: tokens; believe.go: what upstreams may report; ledger.go: their cost
 //   - observe.go: the way to log, metrics and spans
-//   - log.go, trace.go: lines and spans
+//   - log.go, trace.go: lines and spans; cause.go: what went wrong, for operators
 //   - metrics.go, metrics_genai.go, arms.go: metrics of requests
 //   - fleet_metrics.go, limits_metrics.go, ledger_metrics.go: those of endpoints,
 //     limits and the ledger

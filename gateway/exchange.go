@@ -84,12 +84,13 @@ func validID(id string) bool {
 }
 
 func (x *exchange) authenticate() *failure {
-	x.who = authenticate(x.table.principals, x.r.Header)
-	if x.who == nil {
+	who, err := authenticate(x.table.principals, x.r.Header)
+	if err != nil {
 		x.w.Header().Set("WWW-Authenticate", "Bearer")
-		return &failure{status: http.StatusUnauthorized, outcome: outcomeUnauthorized,
+		return &failure{status: http.StatusUnauthorized, outcome: outcomeUnauthorized, cause: err,
 			body: openai.NewError("authentication_error", "missing or unknown API key", "", "invalid_api_key")}
 	}
+	x.who = who
 	return nil
 }
 

@@ -111,7 +111,7 @@ func (x *exchange) limited(err error) *failure {
 		return f
 	}
 	if away, ok := errors.AsType[*store.Unavailable](err); ok {
-		return &failure{status: http.StatusServiceUnavailable, outcome: outcomeLimitsUnavailable, retryAfter: "1", wait: away.RetryAfter,
+		return &failure{status: http.StatusServiceUnavailable, outcome: outcomeLimitsUnavailable, retryAfter: "1", wait: away.RetryAfter, cause: away,
 			body: openai.NewError("server_error", "limits cannot be checked at the moment", "", "limits_unavailable")}
 	}
 	if rejection, ok := errors.AsType[*limit.Rejection](err); ok {

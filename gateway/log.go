@@ -3,12 +3,14 @@ package gateway
 import (
 	"context"
 	"log/slog"
+	"net"
 	"strings"
 	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/llmctl/llmctl/internal/optional"
 )
 
@@ -17,7 +19,7 @@ import (
 // the names of the usage record; those that do not apply are left out.
 func (x *exchange) logLine(end time.Time) {
 	level := slog.LevelInfo
-	if x.outcome().upstreamFault() || x.outcome() == outcomeInternal {
+	if x.outcome().grave() {
 		level = slog.LevelWarn
 	}
 	ctx := context.WithoutCancel(x.r.Context())
@@ -40,7 +42,7 @@ func (x *exchange) logLine(end time.Time) {
 // line is a line of the log in the making.
 type line struct{ attrs []slog.Attr }
 
-var logLines = sync.Pool{New: func() any { return &line{make([]slog.Attr, 0, 40)} }}
+var logLines = sync.Pool{New: func() any { return &line{make([]slog.Attr, 0, 48)} }}
 
 func (l *line) letGo() {
 	clear(l.attrs)
@@ -78,6 +80,39 @@ func (x *exchange) logWho(l *line) {
 	}
 	l.attrs = append(l.attrs, slog.String("alias", alias))
 	l.text("class", x.class)
+	l.text("client", x.client())
+	l.text("method", brief(x.r.Method, 16))
+	l.text("path", x.path())
+}
+
+// client is the address at the other end of the connection, without its port: of the
+// client, or of the proxy in front.
+func (x *exchange) client() string {
+	if host, _, err := net.SplitHostPort(x.r.RemoteAddr); err == nil {
+		return host
+	}
+	return brief(x.r.RemoteAddr, 64)
+}
+
+// maxPath is the length at which a path is cut that a client made up.
+const maxPath = 128
+
+// path is the route that the request took, or what was asked for where there is none.
+// Some put a key there.
+func (x *exchange) path() string {
+	if x.dialect != nil {
+		return x.dialect.path
+	}
+	if route := x.r.Pattern[strings.IndexByte(x.r.Pattern, ' ')+1:]; len(route) > len("/") {
+		return route
+	}
+	parts := strings.Split(x.r.URL.EscapedPath(), "/")
+	for i, part := range parts {
+		if _, key := x.table.principals[config.DigestOf(part)]; key {
+			parts[i] = redacted
+		}
+	}
+	return brief(x.redact(strings.Join(parts, "/")), maxPath)
 }
 
 // logWhere says who answered, or was tried last, after how many tries.
@@ -89,7 +124,7 @@ func (x *exchange) logWhere(l *line) {
 	if x.try == nil {
 		return
 	}
-	l.attrs = append(l.attrs, slog.String("finish_reason", brief(x.finishReason, 32)))
+	l.text("finish_reason", brief(x.finishReason, 32))
 	if e := x.try.endpoint(); e != nil {
 		l.text("endpoint", e.Host)
 	}
@@ -148,22 +183,8 @@ func (x *exchange) logWhy(l *line) {
 	l.attrs = x.routeAttrs(l.attrs)
 	if f := x.failure; f != nil {
 		l.text("limit", string(f.resource))
-		if f.cause != nil {
-			l.text("cause", x.cause())
-		}
+		l.text("cause", x.cause())
 	}
-}
-
-// maxCause is the length at which the reason for a failure is cut: an error may
-// quote what an upstream sent.
-const maxCause = 200
-
-func (x *exchange) cause() string {
-	text := x.failure.cause.Error()
-	if x.try != nil {
-		text = string(x.try.target.provider.redact([]byte(text)))
-	}
-	return brief(text, maxCause)
 }
 
 // brief returns a text on one line and of at most n bytes, in whole characters.

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -72,6 +73,10 @@ func (x *exchange) showModel() *failure {
 	return x.succeedWith(x.table.card(alias))
 }
 
+// errUnknownModel does not quote the name: whatever a client puts there would be in the
+// log.
+var errUnknownModel = errors.New("no such model, or one that the key may not use: GET /v1/models with the key lists them")
+
 func unknownModel(name string) *failure {
 	return modelNotFound(fmt.Sprintf("the model %q does not exist: GET /v1/models lists those that this key may use", brief(name, 128)))
 }
@@ -82,7 +87,7 @@ func notAllowed(alias string) string {
 }
 
 func modelNotFound(text string) *failure {
-	return &failure{status: http.StatusNotFound, outcome: outcomeUnknownModel, body: openai.NewError("invalid_request_error", text, "model", "model_not_found")}
+	return &failure{status: http.StatusNotFound, outcome: outcomeUnknownModel, cause: errUnknownModel, body: openai.NewError("invalid_request_error", text, "model", "model_not_found")}
 }
 
 // succeedWith answers with a document of the gateway's own.

@@ -134,7 +134,7 @@ func invalidField(err error) *failure {
 
 // badAnswer is an upstream that answered something that cannot be passed on.
 func badAnswer(message string, cause error) *failure {
-	return &failure{status: http.StatusBadGateway, outcome: outcomeUpstream, remedy: anotherTry, cause: cause,
+	return &failure{status: http.StatusBadGateway, outcome: outcomeUpstream, remedy: anotherTry, cause: with(message, cause),
 		body: openai.NewError("upstream_error", message, "", "upstream_error")}
 }
 

@@ -134,7 +134,7 @@ func TestRequestsThatNoTargetCanServe(t *testing.T) {
 			"unsupported_parameter", "messages", "this model does not support vision"},
 		{"another class", body(""), []string{classHeader, "batch"}, "class_not_served", "", `this model does not serve requests of the class "batch"`},
 		{"a complexity that is none", body(""), []string{complexityHeader, "medium"}, "", "", `x-llmctl-complexity: expected low, high or a number from 0 to 1, got "medium"`},
-		{"a class that is none", body(""), []string{classHeader, "urgent"}, "", "", "no such class: X-Llmctl-Class may be one of [interactive batch]"},
+		{"a class that is none", body(""), []string{classHeader, "urgent"}, "", "", "no such class: x-llmctl-class may be interactive, batch"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

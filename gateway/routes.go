@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"github.com/llmctl/llmctl/internal/openai"
@@ -50,7 +51,7 @@ func (g *Gateway) answering(step func(*exchange) *failure) http.Handler {
 		returned := false
 		defer func() {
 			if !returned {
-				x.failure = &failure{status: http.StatusInternalServerError, outcome: outcomeInternal}
+				x.failure = &failure{status: http.StatusInternalServerError, outcome: outcomeInternal, cause: errors.New("the handler panicked: the line of net/http says where")}
 			}
 			x.finish()
 		}()

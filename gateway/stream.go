@@ -127,12 +127,11 @@ func (r *relay) handle(f frame, now time.Time) *failure {
 		return nil
 	}
 	if !f.isEvent {
-		return r.write(f.raw, false)
+		return r.aside(f)
 	}
-	c, size := chunk{output: true}, r.mould.text(f.event)
-	if size == 0 {
-		c, size = x.dialect.event(f.event), len(f.event.Data)
-		r.mould.take(f.event.Data, c.bit)
+	c, size := r.read(f)
+	if c.garbage && !c.failed {
+		return r.spoil(f)
 	}
 	if c.output || !x.dialect.options { // the events of a response bring its output again as a whole, some upstreams only so
 		x.spent.seen += int64(size)
@@ -145,7 +144,7 @@ func (r *relay) handle(f frame, now time.Time) *failure {
 		if failure := r.write(c.told(x.dialect, x.try.target.provider, f), true); failure != nil {
 			return failure
 		}
-		return &failure{outcome: outcomeStreamError} // the client has heard of it
+		return &failure{outcome: outcomeStreamError, cause: reported(http.StatusOK, c.failure)} // the client has heard of it
 	case c.usageOnly && r.hideUsage:
 		x.takeDown(f)
 		return nil
@@ -227,7 +226,7 @@ func (r *relay) end(ctx context.Context, frames *framer, readErr error, now time
 			return failure
 		}
 	}
-	if !r.done && r.x.dialect.options && int64(len(r.finished)) >= r.choices {
+	if !r.done && r.answered() {
 		r.complete(now)
 		if failure := r.write([]byte("data: [DONE]\n\n"), true); failure != nil {
 			return failure
@@ -249,7 +248,7 @@ func (r *relay) end(ctx context.Context, frames *framer, readErr error, now time
 func whole(e openai.Event) bool { return gjson.ValidBytes(e.Data) || string(e.Data) == "[DONE]" }
 
 func interrupted(message string, cause error) *failure {
-	return &failure{status: http.StatusBadGateway, outcome: outcomeInterrupted, remedy: anotherTry, cause: cause,
+	return &failure{status: http.StatusBadGateway, outcome: outcomeInterrupted, remedy: anotherTry, cause: with(message, cause),
 		body: openai.NewError("upstream_error", message, "", "stream_interrupted")}
 }
 

@@ -49,7 +49,7 @@ func (p *provider) redact(text []byte) []byte {
 	if p.key == "" {
 		return text
 	}
-	return bytes.ReplaceAll(text, []byte(p.key), []byte("[redacted]"))
+	return bytes.ReplaceAll(text, []byte(p.key), []byte(redacted))
 }
 
 // transportBuffer is what a connection to an upstream reads and writes through: most
@@ -152,9 +152,10 @@ func upstreamFailure(d *dialect, t *target, response *http.Response, now time.Ti
 		f.outcome = outcomeUpstreamRefused
 	}
 	e := gjson.Result{}
-	if gjson.ValidBytes(body) {
+	if validJSON(body) {
 		e = gjson.GetBytes(body, "error")
 	}
+	f.cause = reported(status, e)
 	switch {
 	case p.wellFormed(e):
 		f.raw = p.redact(body)
@@ -190,7 +191,7 @@ func misconfigured(t *target, status int) *failure {
 // errorText finds the message in an error that has not OpenAI's shape: older
 // vLLM has message at the top, FastAPI has detail.
 func errorText(status int, body []byte) string {
-	if gjson.ValidBytes(body) {
+	if validJSON(body) {
 		for _, key := range []string{"message", "detail"} {
 			if text := gjson.GetBytes(body, key).Str; text != "" {
 				return text

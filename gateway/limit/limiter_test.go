@@ -305,3 +305,15 @@ func BenchmarkReserveSettle(b *testing.B) {
 		r.Settle(now, Use{Tokens: Tokens{Input: 100, Output: 50}})
 	}
 }
+
+// A rate says that it is one; what counts at once does not.
+func TestRejectionsTellTheUnitOfTheLimit(t *testing.T) {
+	for want, r := range map[string]Rejection{
+		"limit of 2 requests a minute of tenant \"a\" reached":     {Scope: `tenant "a"`, Resource: Requests, Limit: 2, Asked: 1, Retryable: true},
+		"limit of 2 " + string(Slots) + " of tenant \"a\" reached": {Scope: `tenant "a"`, Resource: Slots, Limit: 2, Asked: 1, Retryable: true},
+	} {
+		if got := r.Error(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

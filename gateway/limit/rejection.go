@@ -44,7 +44,10 @@ func (r *Rejection) Error() string {
 	case !r.Retryable:
 		return fmt.Sprintf("request needs %d %s, above the limit of %d of %s", r.Asked, r.Resource, r.Limit, r.Scope)
 	}
-	return fmt.Sprintf("limit of %d %s of %s reached", r.Limit, r.Resource, r.Scope)
+	if r.Resource == Slots {
+		return fmt.Sprintf("limit of %d %s of %s reached", r.Limit, r.Resource, r.Scope)
+	}
+	return fmt.Sprintf("limit of %d %s a minute of %s reached", r.Limit, r.Resource, r.Scope)
 }
 
 func (r *Rejection) budgetError() string {

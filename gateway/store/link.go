@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
@@ -64,7 +65,7 @@ func newLink(r *Redis) *link {
 // broke notes that a call failed.
 func (l *link) broke(err error) {
 	if !l.down.Swap(true) {
-		l.log.Warn("limits: Redis cannot be reached", "when_down", string(l.r.options.WhenDown), "cause", err.Error())
+		l.log.Warn("limits: Redis cannot be reached", "when_down", cmp.Or(l.r.options.WhenDown, Refuse), "cause", err.Error())
 		l.nudge()
 	}
 }

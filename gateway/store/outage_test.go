@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -146,6 +147,9 @@ func TestRedisGoesAndComesBack(t *testing.T) {
 			}
 			if !strings.Contains(logs.String(), `level=INFO msg="limits: Redis is back"`) { // it asks nothing of anybody
 				t.Errorf("good news is told at another level:\n%s", &logs)
+			}
+			if want := "when_down=" + string(cmp.Or(test.when, Refuse)); !strings.Contains(logs.String(), want) {
+				t.Errorf("no %s in the log: %s", want, &logs)
 			}
 			if recovered == 0 || strings.Count(logs.String(), "cannot be reached") != 1 {
 				t.Errorf("recovered %d times; log:\n%s", recovered, &logs)
