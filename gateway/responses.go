@@ -15,7 +15,7 @@ import (
 // and bounds it, and has nothing to do with what upstreams store (see stored).
 var responses = dialect{
 	path: "/v1/responses", operation: "chat",
-	fields:  append([]string{"input", "instructions", "text", "max_output_tokens", "background", "previous_response_id", "conversation"}, common...),
+	fields:  append([]string{"input", "instructions", "text", "background", "previous_response_id", "conversation"}, common...),
 	maxKeys: []string{"max_output_tokens"},
 	streams: true, generates: true, salted: true, modelPath: "response.model",
 	estimate: estimateResponse, event: readResponseEvent, whole: readResponse, failed: responseError,
