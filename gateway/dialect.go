@@ -41,7 +41,7 @@ var common = append([]string{"model", "stream", "cache_salt", "tools", "priority
 
 var chat = dialect{
 	path: "/v1/chat/completions", operation: "chat",
-	fields:  append([]string{"stream_options", "messages", "prompt", "functions", "response_format"}, common...),
+	fields:  append([]string{"stream_options", "messages", "prompt", "functions", "response_format", "store"}, common...),
 	maxKeys: []string{"max_tokens", "max_completion_tokens"},
 	streams: true, generates: true, salted: true, options: true, modelPath: "model",
 	estimate: estimateInput, event: readChunk, whole: readCompletion, failed: errorEvent,

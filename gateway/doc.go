@@ -13,8 +13,8 @@
 //     lists aliases. exchange.go is one request from its begin to its end, complete.go
 //     the order of its steps.
 //   - What it is. request.go reads and edits its body, within what bodies.go leaves of
-//     the memory; estimate.go guesses its tokens, checking.go refuses what makes no sense
-//     or a filter forbids.
+//     the memory; outputs.go bounds what it may generate, estimate.go guesses its tokens, checking.go refuses what makes no sense
+//     or a filter forbids, stored.go what reaches what upstreams keep.
 //   - Whether it costs anything. idempotent.go, caching.go and recall.go give answers
 //     again, embedding.go bills what finding similar ones takes; limits.go reserves what it may use.
 //   - Where it goes. features.go finds what it needs, plan.go chooses its targets;
