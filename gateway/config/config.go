@@ -258,8 +258,8 @@ type Price struct {
 
 // CostCeiling keeps dear deployments for requests that need them.
 type CostCeiling struct {
-	USDPerRequest    USD     `yaml:"usd_per_request" in:"[0.000000001,1M]"`  // by estimated input and the most output that the request may have
-	UnlessComplexity float64 `yaml:"unless_complexity" in:"(0,1]"` // score from which on the ceiling does not hold, 0..1
+	USDPerRequest    USD     `yaml:"usd_per_request" in:"[0.000000001,1M]"` // by estimated input and the most output that the request may have
+	UnlessComplexity float64 `yaml:"unless_complexity" in:"(0,1]"`          // score from which on the ceiling does not hold, 0..1
 }
 
 // Timeouts bound one request. Absent ones have the defaults below.

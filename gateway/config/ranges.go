@@ -17,7 +17,7 @@ import (
 type span struct {
 	least, most float64
 	open        bool
-	zero        bool // 0 may be, too
+	zero        bool   // 0 may be, too
 	from, to    string // as the tag writes them
 }
 
