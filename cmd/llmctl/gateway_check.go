@@ -12,6 +12,7 @@ import (
 	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/llmctl/llmctl/internal/iostreams"
 	"github.com/llmctl/llmctl/reports"
+	"github.com/llmctl/llmctl/reports/record"
 )
 
 // runCheck says what a configuration means, without starting or opening anything.
@@ -32,7 +33,7 @@ func (f *gatewayFlags) runCheck(s *iostreams.IO, c *config.Config, lookup func(s
 		}
 	}
 	for _, text := range c.Warnings() {
-		fmt.Fprintf(s.Err, "warning: %s\n", text)
+		fmt.Fprintf(s.Err, "warning: %s\n", record.Printable(text))
 	}
 	fmt.Fprintf(s.Out, "%s is fine: %s, %s, %s\n", f.path,
 		several(len(c.Tenants), "tenant"), several(len(c.Models), "model"), several(len(c.Providers), "provider"))
@@ -53,7 +54,7 @@ func explain(to io.Writer, c *config.Config) error {
 		if _, err := fmt.Fprintln(to); err != nil {
 			return err
 		}
-		if _, err := t.WriteTo(to); err != nil {
+		if _, err := t.Printable().WriteTo(to); err != nil {
 			return err
 		}
 	}
