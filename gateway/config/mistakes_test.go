@@ -175,3 +175,12 @@ func TestCapabilitiesThatAreMeant(t *testing.T) {
 		}
 	}
 }
+
+func TestUnknownKeysThatMayBeSecretsAreNotQuoted(t *testing.T) {
+	for _, text := range []string{"sk-live-1234: x\n", "root:x:0:0 secret: 1\n"} {
+		_, err := Parse([]byte(text))
+		if err == nil || strings.Contains(err.Error(), "sk-live") || strings.Contains(err.Error(), "root") {
+			t.Errorf("error %v", err)
+		}
+	}
+}
