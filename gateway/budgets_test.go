@@ -337,3 +337,21 @@ func TestACheaperTargetDoesNotHelpAgainstARate(t *testing.T) {
 		t.Errorf("left out %q", left)
 	}
 }
+
+// The least amounts that a configuration may name are one unit of what they are kept in,
+// since none is no limit.
+func TestTheLeastBudgetAndPriceAreNotNothing(t *testing.T) {
+	l := boundsOf(config.Limits{USDPerDay: 0.000000001, USDPerMonth: 0.000000001})
+	if l.Budgets != (limit.Budgets{Day: 1, Month: 1}) {
+		t.Errorf("budgets %+v", l.Budgets)
+	}
+	least := 0.000001
+	p, err := usage.NewPrice(&least, &least, &least)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cost := p.Cost(usage.Tokens{Input: 1000, Output: 1000})
+	if got, _ := cost.Total().Value(); got != 2 {
+		t.Errorf("2000 tokens cost %d nano-dollars", got)
+	}
+}

@@ -65,9 +65,10 @@ func TestEachFailureHasACauseInTheLog(t *testing.T) {
 			}
 			s := serve(t, test.upstream, test.edit)
 			if response, err := s.client.Do(s.request(t.Context(), test.body)); err == nil {
+				_, _ = io.Copy(io.Discard, response.Body)
 				_ = response.Body.Close()
 			}
-			s.settled()
+			until(t, "the line", func() bool { return len(s.lines()) > 0 })
 			line := s.lines()[0]
 			if got := line.Get("cause").Str; !strings.Contains(got, test.want) {
 				t.Errorf("cause %q, want %q in it", got, test.want)

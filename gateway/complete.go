@@ -39,7 +39,9 @@ func (x *exchange) complete() *failure {
 	if f := x.classify(); f != nil {
 		return f
 	}
-	q.bound(x.model.limit)
+	if err := q.bound(x.model.limit); err != nil {
+		return invalidField(err)
+	}
 	if f := x.check(q); f != nil {
 		return f
 	}

@@ -40,7 +40,7 @@ func TestBodiesThatAreEasyToSpoil(t *testing.T) {
 		"stops in a list":                      with(`"stop":["\n\n","END","</s>","<|im_end|>"]`),
 		"logprobs":                             with(`"logprobs":true,"top_logprobs":20,"logit_bias":{"50256":-100}`),
 		"images in the body":                   messageWith(`[{"type":"text","text":"what?"},{"type":"image_url","image_url":{"url":"data:image/png;base64,` + strings.Repeat("iVBORw0K", 1000) + `","detail":"low"}}]`),
-		"parts of every kind":                  messageWith(`[{"type":"input_audio","input_audio":{"data":"AA==","format":"wav"}},{"type":"file","file":{"file_id":"x"}},{"type":"video_url","video_url":{"url":"x"}}]`),
+		"parts of every kind":                  messageWith(`[{"type":"input_audio","input_audio":{"data":"AA==","format":"wav"}},{"type":"file","file":{"file_data":"data:x","filename":"x"}},{"type":"video_url","video_url":{"url":"x"}}]`),
 		"as many tools as OpenAI takes":        with(`"tools":[` + strings.Join(tools, ",") + `],"parallel_tool_calls":false`),
 		"thoughts in the history":              `{"model":"small","messages":[{"role":"assistant","reasoning_content":"hm","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{\"x\": 1}"}}]},{"role":"tool","tool_call_id":"a","content":"1"}]}`,
 	} {

@@ -11,7 +11,7 @@ import (
 type dialect struct {
 	path      string
 	operation string   // gen_ai.operation.name of OpenTelemetry's conventions
-	fields    []string // top-level fields of a request that the gateway reads
+	fields    fieldSet // top-level fields of a request that the gateway reads
 	maxKeys   []string // those that bound the output; of several the largest counts, since engines differ in which they heed
 	streams   bool     // answers may be streamed
 	generates bool     // answers have output tokens
@@ -38,11 +38,11 @@ type wholeAnswer struct {
 }
 
 // common are the fields that every dialect reads.
-var common = []string{"model", "stream", "cache_salt", "tools", "n", "best_of", "priority", "prompt_cache_key", "user"}
+var common = append([]string{"model", "stream", "cache_salt", "tools", "priority", "prompt_cache_key", "user"}, workFields()...)
 
 var chat = dialect{
 	path: "/v1/chat/completions", operation: "chat",
-	fields:  append([]string{"stream_options", "max_tokens", "max_completion_tokens", "messages", "prompt", "functions", "response_format"}, common...),
+	fields:  append([]string{"stream_options", "messages", "prompt", "functions", "response_format", "store"}, common...),
 	maxKeys: []string{"max_tokens", "max_completion_tokens"},
 	streams: true, generates: true, salted: true, options: true, modelPath: "model",
 	estimate: estimateInput, event: readChunk, whole: readCompletion, failed: errorEvent,

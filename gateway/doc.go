@@ -23,6 +23,7 @@
 // What it is:
 //
 //   - request.go: its body, read and edited; bodies.go: the memory for bodies
+//   - outputs.go: limits of output, by all their names; stored.go: what upstreams keep
 //   - estimate.go: its tokens, guessed
 //   - checking.go: what makes no sense, or what a filter forbids
 //

@@ -346,6 +346,13 @@ func TestResponsesThatOutliveTheirRequest(t *testing.T) {
 		{`{"model":"small","input":"hi","conversation":{"id":"conv_1"}}`, false, 400, "conversation"},
 		{`{"model":"small","input":"hi","previous_response_id":null}`, false, 200, ""},
 		{`{"model":"small","input":"hi","previous_response_id":"resp_1"}`, true, 200, ""},
+		{`{"model":"small","prompt":{"id":"pmpt_1"}}`, false, 400, "prompt.id"},
+		{`{"model":"small","prompt":{"id":"pmpt_1"}}`, true, 200, ""},
+		{`{"model":"small","input":"hi","store":true}`, false, 400, "store"},
+		{`{"model":"small","input":"hi","store":"true"}`, false, 400, "store"},
+		{`{"model":"small","input":"hi","store":false}`, false, 200, ""},
+		{`{"model":"small","input":"hi","store":true}`, true, 200, ""},
+		{`{"model":"small","input":"hi","metadata":{"file_id":"mine"}}`, false, 200, ""},
 	} {
 		s := serve(t, replies(200, reply), configure(func(c *config.Config) { c.Models[0].StoredResponses = test.allowed }))
 		if got := s.at("/v1/responses", test.body); got.status != test.want || gjson.Get(got.body, "error.param").Str != test.param {

@@ -14,7 +14,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/llmctl/llmctl/gateway/check"
-	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/tidwall/gjson"
 	"github.com/tidwall/sjson"
 )
@@ -117,17 +116,19 @@ func bad(field, message string) *fieldError { return &fieldError{field: field, m
 func (r *request) collect() (err error) {
 	gjson.ParseBytes(r.body).ForEach(func(key, value gjson.Result) bool {
 		r.top[key.Str] = value
-		for _, name := range r.dialect.fields {
-			if !strings.EqualFold(key.Str, name) {
-				continue
-			}
-			if _, seen := r.fields[name]; seen {
-				err = &fieldError{field: name, message: fmt.Sprintf("field %q appears twice", name)}
-			} else if key.Str != name {
-				err = &fieldError{field: name, message: fmt.Sprintf("field %q must be written %q", key.Str, name)}
-			}
-			r.fields[name] = value
+		if r.dialect.generates {
+			err = loose(key.Str, value)
 		}
+		name, known := r.dialect.fields.name(key.Str)
+		if !known || err != nil {
+			return err == nil
+		}
+		if _, seen := r.fields[name]; seen {
+			err = &fieldError{field: name, message: fmt.Sprintf("field %q appears twice", name)}
+		} else if key.Str != name {
+			err = &fieldError{field: name, message: fmt.Sprintf("field %q must be written %q", key.Str, name)}
+		}
+		r.fields[name] = value
 		return err == nil
 	})
 	return err
@@ -152,32 +153,7 @@ func (r *request) read() error {
 	if err := r.readStreamOptions(); err != nil {
 		return err
 	}
-	n, err := r.count("n")
-	if err != nil {
-		return err
-	}
-	if n > maxChoices {
-		return bad("n", fmt.Sprintf(`"n" must be at most %d`, maxChoices))
-	}
-	best, err := r.count("best_of")
-	if err != nil {
-		return err
-	}
-	if best > maxChoices {
-		return bad("best_of", fmt.Sprintf(`"best_of" must be at most %d`, maxChoices))
-	}
-	r.choices = max(n, 1) * promptCount(r.fields["prompt"])
-	r.generated = max(n, best, 1) * promptCount(r.fields["prompt"])
-	for _, key := range r.dialect.maxKeys {
-		n, err := r.count(key)
-		if err != nil {
-			return err
-		}
-		if n > r.maxTokens {
-			r.maxTokens, r.maxKey = n, key
-		}
-	}
-	return nil
+	return r.readWork()
 }
 
 func (r *request) readStreamOptions() (err error) {
@@ -219,39 +195,6 @@ func (r *request) count(name string) (int64, error) {
 		return 0, bad(name, fmt.Sprintf("%q must be a whole number from 1", name))
 	}
 	return int64(v.Num), nil
-}
-
-// bound applies an alias's default and cap. Each field keeps the name that the
-// client gave it: old servers know only max_tokens, new models of OpenAI only
-// max_completion_tokens.
-func (r *request) bound(limit config.MaxTokens) {
-	if !r.dialect.generates {
-		return
-	}
-	ceiling := int64(limit.Cap)
-	if r.maxTokens == 0 {
-		fill := int64(limit.Default)
-		if fill == 0 {
-			fill = ceiling
-		}
-		if fill > 0 {
-			r.maxTokens = fill
-			r.edits = append(r.edits, r.setting(r.dialect.maxKeys[0], strconv.AppendInt(nil, fill, 10)))
-			r.filled = len(r.edits)
-		}
-		return
-	}
-	r.asked = r.maxTokens
-	if ceiling == 0 {
-		return
-	}
-	for _, key := range r.dialect.maxKeys {
-		if v := r.fields[key]; v.Type == gjson.Number && int64(v.Num) > ceiling {
-			r.edits = append(r.edits, r.setting(key, strconv.AppendInt(nil, ceiling, 10)))
-		}
-	}
-	r.maxTokens = min(r.maxTokens, ceiling)
-	r.asked = r.maxTokens
 }
 
 // dress is what a deployment's requests carry beside what their clients wrote.

@@ -3,6 +3,7 @@ package gateway
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -60,7 +61,9 @@ func TestRequestsAreEditedByteForByte(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r.bound(test.limit)
+			if err := r.bound(test.limit); err != nil {
+				t.Fatal(err)
+			}
 			tenant := ""
 			if test.salted {
 				tenant = salt
@@ -146,7 +149,9 @@ func TestAsk(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r.bound(test.limit)
+			if err := r.bound(test.limit); err != nil {
+				t.Fatal(err)
+			}
 			if diff := cmp.Diff(test.want, r.ask(0)); diff != "" {
 				t.Errorf("ask (-want +got):\n%s", diff)
 			}
@@ -175,13 +180,16 @@ func FuzzRequest(f *testing.F) {
 	f.Add([]byte(plainBody))
 	f.Add([]byte(`{"model":"a","max_tokens":5000,"stream":true,"stream_options":{"x":1},"cache_salt":"s","prompt":[[1]]}`))
 	f.Add([]byte(`{"model":"a","model":"b"}`))
+	f.Add([]byte(`{"model":"a","n_predict":5000,"min_tokens":3,"options":{"num_predict":1}}`))
 	f.Add([]byte("{\"\\u006dodel\":\"a\", \"z\":\"\xff\"}"))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		r, err := parseRequest(&chat, body)
 		if err != nil {
 			return
 		}
-		r.bound(config.MaxTokens{Default: 10, Cap: 100})
+		if r.bound(config.MaxTokens{Default: 10, Cap: 100}) != nil {
+			return
+		}
 		out, _, err := r.address(dress{model: "real", salt: "salt", usage: true})
 		if err != nil {
 			t.Fatal(err)
@@ -193,7 +201,7 @@ func FuzzRequest(f *testing.F) {
 		if err := json.Unmarshal(out, &after); err != nil {
 			t.Fatalf("%q became %q: %v", body, out, err)
 		}
-		for _, set := range []string{"model", "cache_salt", "stream_options", "max_tokens", "max_completion_tokens"} {
+		for _, set := range slices.Concat(outputNames, []string{"model", "cache_salt", "stream_options"}) {
 			delete(before, set)
 			delete(after, set)
 		}

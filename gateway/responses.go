@@ -2,8 +2,6 @@ package gateway
 
 import (
 	"bytes"
-	"fmt"
-	"net/http"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -15,7 +13,7 @@ import (
 // and bounds it, and has nothing to do with what upstreams store (see stored).
 var responses = dialect{
 	path: "/v1/responses", operation: "chat",
-	fields:  append([]string{"input", "instructions", "text", "max_output_tokens", "background", "previous_response_id", "conversation"}, common...),
+	fields:  append([]string{"input", "instructions", "text", "background", "previous_response_id", "conversation", "prompt", "store"}, common...),
 	maxKeys: []string{"max_output_tokens"},
 	streams: true, generates: true, salted: true, modelPath: "response.model",
 	estimate: estimateResponse, event: readResponseEvent, whole: readResponse, failed: responseError,
@@ -79,29 +77,4 @@ func responseError(e *openai.Error) []byte {
 	}
 	event = append(event, body[1:]...)
 	return append(event, "\n\n"...)
-}
-
-// stored refuses what of the Responses API outlives its request. An answer in the
-// background is never seen here, so that nobody would pay for it; and what upstreams
-// keep under an id is open to everyone who calls them with the same key, which all
-// tenants do. Aliases for a single tenant can allow the latter.
-func (x *exchange) stored(q *request) *failure {
-	if q.dialect != &responses {
-		return nil
-	}
-	refused := ""
-	switch {
-	case q.fields["background"].Bool():
-		refused = "background"
-	case x.model.storedResponses:
-	case q.fields["previous_response_id"].Type != gjson.Null:
-		refused = "previous_response_id"
-	case q.fields["conversation"].Type != gjson.Null:
-		refused = "conversation"
-	}
-	if refused == "" {
-		return nil
-	}
-	return &failure{status: http.StatusBadRequest, outcome: outcomeInvalid,
-		body: openai.NewError("invalid_request_error", fmt.Sprintf("this model does not take %q: send the conversation with each request", refused), refused, "unsupported_parameter")}
 }

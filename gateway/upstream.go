@@ -11,6 +11,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"regexp"
 	"strings"
 	"time"
 
@@ -44,13 +45,18 @@ func newProvider(c config.Provider, env config.Environment) *provider {
 	}
 }
 
-// redact takes the provider's key out of what an upstream says about an error.
+// redact takes the provider's key out of what an upstream says about an error, what
+// looks like a part of one, as vendors mask them, and addresses within the network.
 func (p *provider) redact(text []byte) []byte {
-	if p.key == "" {
-		return text
+	if p.key != "" {
+		text = bytes.ReplaceAll(text, []byte(p.key), []byte(redacted))
 	}
-	return bytes.ReplaceAll(text, []byte(p.key), []byte(redacted))
+	return inner.ReplaceAll(text, []byte(redacted))
 }
+
+// inner matches keys in the form of most vendors, and private addresses (RFC 1918)
+// with their scheme and port.
+var inner = regexp.MustCompile(`\bsk-[A-Za-z0-9_*.-]*[A-Za-z0-9_*-]|(?:https?://)?\b(?:localhost:\d+|(?:(?:10|127)\.\d{1,3}|192\.168|172\.(?:1[6-9]|2\d|3[01]))\.\d{1,3}\.\d{1,3}\b(?::\d+)?)`)
 
 // transportBuffer is what a connection to an upstream reads and writes through: most
 // requests fit and all events, and each open stream has two. What is larger goes

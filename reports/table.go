@@ -2,9 +2,12 @@ package reports
 
 import (
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/llmctl/llmctl/reports/record"
 )
 
 // Table is the one renderer of plain-text tables: columns as wide as their
@@ -14,6 +17,19 @@ type Table struct {
 	Rows   [][]string
 	Right  []bool // columns to align right; missing entries align left
 	Indent int
+}
+
+// Printable is the table with cells that a terminal does not obey, for those that
+// servers and files name and that have no colors of ours.
+func (t Table) Printable() Table {
+	t.Rows = slices.Clone(t.Rows)
+	for i, row := range t.Rows {
+		t.Rows[i] = slices.Clone(row)
+		for j, cell := range row {
+			t.Rows[i][j] = record.Printable(cell)
+		}
+	}
+	return t
 }
 
 // WriteTo writes the table to w.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/llmctl/llmctl/internal/iostreams"
+	"github.com/llmctl/llmctl/reports/record"
 )
 
 // The exit codes of every command, documented in docs/cli.md. A reader of standard
@@ -78,5 +79,6 @@ func report(s *iostreams.IO, err error) int {
 	return f.code
 }
 
-// oneLine folds a message that a library wrote over several lines.
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+// oneLine folds a message that a library wrote over several lines. Errors quote what
+// servers and files say, which a terminal must not obey.
+func oneLine(s string) string { return record.Printable(strings.Join(strings.Fields(s), " ")) }

@@ -7,6 +7,7 @@ import (
 	"github.com/llmctl/llmctl/gateway/certs"
 	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/llmctl/llmctl/internal/iostreams"
+	"github.com/llmctl/llmctl/reports/record"
 )
 
 // runCheck says what a configuration means, without starting or opening anything.
@@ -27,7 +28,7 @@ func (f *gatewayFlags) runCheck(s *iostreams.IO, c *config.Config, lookup func(s
 		}
 	}
 	for _, text := range c.Warnings() {
-		fmt.Fprintf(s.Err, "warning: %s\n", text)
+		fmt.Fprintf(s.Err, "warning: %s\n", record.Printable(text))
 	}
 	fmt.Fprintf(s.Out, "%s is fine: %s, %s, %s\n", f.path,
 		several(len(c.Tenants), "tenant"), several(len(c.Models), "model"), several(len(c.Providers), "provider"))

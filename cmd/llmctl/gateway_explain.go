@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/llmctl/llmctl/gateway/config"
+	"github.com/llmctl/llmctl/reports/record"
 )
 
 // block is one thing of a configuration, with what the gateway understood of it.
@@ -19,7 +20,7 @@ type block struct {
 }
 
 func (b *block) row(label, format string, args ...any) {
-	b.rows = append(b.rows, [2]string{label, fmt.Sprintf(format, args...)})
+	b.rows = append(b.rows, [2]string{record.Printable(label), record.Printable(fmt.Sprintf(format, args...))})
 }
 
 // explain writes a configuration as the gateway understood it, defaults filled in,
@@ -45,7 +46,7 @@ func (b block) write(to *strings.Builder) {
 	for _, r := range b.rows {
 		column = max(column, ansi.StringWidth(r[0]))
 	}
-	fmt.Fprintf(to, "\n%s\n", b.title)
+	fmt.Fprintf(to, "\n%s\n", record.Printable(b.title))
 	for _, r := range b.rows {
 		line := "  " + r[0] + strings.Repeat(" ", column-ansi.StringWidth(r[0])) + " "
 		empty := true

@@ -136,8 +136,8 @@ type Limits struct {
 	InputTPM    Count `yaml:"input_tpm,omitempty" in:"[1,1000G]"`  // input tokens per minute
 	OutputTPM   Count `yaml:"output_tpm,omitempty" in:"[1,1000G]"` // output tokens per minute
 	Concurrent  Count `yaml:"concurrent,omitempty" in:"[1,1M]"`    // requests at once
-	USDPerDay   USD   `yaml:"usd_per_day,omitempty" in:"(0,1000000000]"`
-	USDPerMonth USD   `yaml:"usd_per_month,omitempty" in:"(0,1000000000]"` // both by UTC's calendar
+	USDPerDay   USD   `yaml:"usd_per_day,omitempty" in:"[0.000000001,1000000000]"`
+	USDPerMonth USD   `yaml:"usd_per_month,omitempty" in:"[0.000000001,1000000000]"` // both by UTC's calendar
 }
 
 // Provider is a set of servers that speak the same protocol and serve the same
@@ -251,15 +251,15 @@ type Target struct {
 
 // Price is $ per million tokens. An absent price is unknown, and costs nothing.
 type Price struct {
-	Input       *float64 `yaml:"input,omitempty" in:"[0,1M]"`
-	CachedInput *float64 `yaml:"cached_input,omitempty" in:"[0,1M]"` // Input when absent
-	Output      *float64 `yaml:"output,omitempty" in:"[0,1M]"`       // reasoning is output
+	Input       *float64 `yaml:"input,omitempty" in:"0 or [0.000001,1M]"`
+	CachedInput *float64 `yaml:"cached_input,omitempty" in:"0 or [0.000001,1M]"` // Input when absent
+	Output      *float64 `yaml:"output,omitempty" in:"0 or [0.000001,1M]"`       // reasoning is output
 }
 
 // CostCeiling keeps dear deployments for requests that need them.
 type CostCeiling struct {
-	USDPerRequest    USD     `yaml:"usd_per_request" in:"(0,1M]"`  // by estimated input and the most output that the request may have
-	UnlessComplexity float64 `yaml:"unless_complexity" in:"(0,1]"` // score from which on the ceiling does not hold, 0..1
+	USDPerRequest    USD     `yaml:"usd_per_request" in:"[0.000000001,1M]"` // by estimated input and the most output that the request may have
+	UnlessComplexity float64 `yaml:"unless_complexity" in:"(0,1]"`          // score from which on the ceiling does not hold, 0..1
 }
 
 // Timeouts bound one request. Absent ones have the defaults below.
@@ -300,5 +300,5 @@ type Semantic struct {
 // InputPrice is $ per million tokens of what has input alone. An absent price is
 // unknown, and costs nothing.
 type InputPrice struct {
-	Input *float64 `yaml:"input,omitempty" in:"[0,1M]"`
+	Input *float64 `yaml:"input,omitempty" in:"0 or [0.000001,1M]"`
 }

@@ -30,7 +30,7 @@ func TestMistakesOfNewcomersAreExplained(t *testing.T) {
 		// Values of another kind.
 		{"a word for a number", "    keys:", "    limits: {rpm: sixty}\n    keys:", `line 4: tenants[0].limits.rpm: expected a whole number from 1 to 1000G, like 600, got "sixty"`},
 		{"a percentage", "model: tiny", "model: tiny, weight: 95%", `weight: expected a whole number from 0 to 1M, got "95%"`},
-		{"a price with its currency", "model: tiny", "model: tiny, usd_per_1m: {input: $0.4}", `usd_per_1m.input: expected a number from 0 to 1M, got "$0.4"`},
+		{"a price with its currency", "model: tiny", "model: tiny, usd_per_1m: {input: $0.4}", `usd_per_1m.input: expected a number, 0 or 0.000001 to 1M, got "$0.4"`},
 		{"one price", "model: tiny", "model: tiny, usd_per_1m: 0.4", "line 12: models[0].targets[0].usd_per_1m: expected prices like {input: 0.4, output: 1.6}, got a single value"},
 		{"days", "    targets:", "    timeouts: {total: 1d}\n    targets:", `timeouts.total: expected a duration with its unit from 1ms to 24h, like 10m, got "1d"`},
 		{"seconds without their unit", "    targets:", "    timeouts: {total: 90}\n    targets:", `got "90", did you mean 90s?`},
@@ -175,6 +175,15 @@ func TestCapabilitiesThatAreMeant(t *testing.T) {
 	} {
 		if got := meantCapability(word); got != want {
 			t.Errorf("%q is taken for %q, want %q", word, got, want)
+		}
+	}
+}
+
+func TestUnknownKeysThatMayBeSecretsAreNotQuoted(t *testing.T) {
+	for _, text := range []string{"sk-live-1234: x\n", "root:x:0:0 secret: 1\n"} {
+		_, err := Parse([]byte(text))
+		if err == nil || strings.Contains(err.Error(), "sk-live") || strings.Contains(err.Error(), "root") {
+			t.Errorf("error %v", err)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -153,7 +154,7 @@ func checkMapping(path string, node *yaml.Node, t reflect.Type) error {
 		restoreKey(key, known)
 		field, ok := known[key.Value]
 		if !ok {
-			return fmt.Errorf("line %d: unknown key %q%s%s", key.Line, shortened(key.Value), inside(path), suggestion(key.Value, keysOf(known)))
+			return fmt.Errorf("line %d: unknown key %s%s%s", key.Line, keyName(key.Value), inside(path), suggestion(key.Value, keysOf(known)))
 		}
 		if seen[key.Value] {
 			return fmt.Errorf("line %d: key %q%s appears twice", key.Line, key.Value, inside(path))
@@ -220,3 +221,14 @@ var (
 )
 
 func keysOf(known map[string]reflect.StructField) []string { return slices.Sorted(maps.Keys(known)) }
+
+// keyName is an unknown key as errors quote it. One that does not look like a key is
+// not quoted: it may be a secret in the wrong place, or a line of another file.
+func keyName(text string) string {
+	if looksLikeKey.MatchString(text) {
+		return strconv.Quote(text)
+	}
+	return fmt.Sprintf("of %d characters, which is no key's name", len([]rune(text)))
+}
+
+var looksLikeKey = regexp.MustCompile(`^[A-Za-z][A-Za-z_]{0,39}$`)

@@ -12,23 +12,27 @@ import (
 )
 
 // span is what a number may be: from least to most, with open whether least
-// itself is left out.
+// itself is left out. A price that its unit would round to 0 is none, and none was
+// meant, so that zero may stand below a gap.
 type span struct {
 	least, most float64
 	open        bool
+	zero        bool   // 0 may be, too
 	from, to    string // as the tag writes them
 }
 
 // spanOf reads a field's tag, written as in mathematics: in:"(0,1]" is above 0 and
-// at most 1, in:"[1ms,24h]" a duration from 1ms to 24h. Fields that hold no number
+// at most 1, in:"[1ms,24h]" a duration from 1ms to 24h, and
+// in:"0 or [1,5]" leaves a gap. Fields that hold no number
 // have none.
 func spanOf(f reflect.StructField) (s span, ok bool) {
 	text, ok := f.Tag.Lookup("in")
 	if !ok {
 		return span{}, false
 	}
+	text, zero := strings.CutPrefix(text, "0 or ")
 	from, to, cut := strings.Cut(strings.Trim(text, "([]"), ",")
-	s = span{open: text[0] == '(', from: from, to: to}
+	s = span{open: text[0] == '(', zero: zero, from: from, to: to}
 	var bad1, bad2 error
 	s.least, bad1 = bound(elem(f.Type), from)
 	s.most, bad2 = bound(elem(f.Type), to)
@@ -57,11 +61,14 @@ func elem(t reflect.Type) reflect.Type {
 
 // holds is false for what is no number, too.
 func (s span) holds(v float64) bool {
-	return v >= s.least && v <= s.most && (!s.open || v != s.least)
+	return v >= s.least && v <= s.most && (!s.open || v != s.least) || s.zero && v == 0
 }
 
 // String is the range in words: 1ms to 24h, above 0 to 1.
 func (s span) String() string {
+	if s.zero {
+		return fmt.Sprintf("0 or %s to %s", s.from, s.to)
+	}
 	if s.open {
 		return fmt.Sprintf("above %s to %s", s.from, s.to)
 	}
@@ -77,8 +84,11 @@ func (s span) expected(t reflect.Type) string {
 		q.what = "a number"
 	}
 	text := fmt.Sprintf("expected %s from %s", q.what, s)
-	if s.open {
+	switch {
+	case s.open:
 		text = fmt.Sprintf("expected %s %s", q.what, s)
+	case s.zero:
+		text = fmt.Sprintf("expected %s, %s", q.what, s)
 	}
 	for _, example := range q.examples {
 		if v, err := q.read(example); err == nil && s.holds(v) {

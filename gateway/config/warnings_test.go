@@ -94,7 +94,7 @@ func TestConfigurationsMadeInGoAreChecked(t *testing.T) {
 	}{
 		{"an empty list of models", func(c *Config) { c.Tenants[0].Models = []string{} }, `tenant "search": models is empty: list some, or leave it out to allow all`},
 		{"a negative limit", func(c *Config) { c.Tenants[0].Limits.RPM = -1 }, "tenants[0].limits.rpm: expected a whole number from 1 to 1000G, like 600, got -1"},
-		{"a negative price", func(c *Config) { c.Models[0].Targets[0].USDPer1M.Input = &half }, "models[0].targets[0].usd_per_1m.input: expected a number from 0 to 1M, got -0.5"},
+		{"a negative price", func(c *Config) { c.Models[0].Targets[0].USDPer1M.Input = &half }, "models[0].targets[0].usd_per_1m.input: expected a number, 0 or 0.000001 to 1M, got -0.5"},
 		{"a share above one", func(c *Config) { c.Traces.Sample = &much }, "traces.sample: expected a number from 0 to 1, got 7"},
 		{"a share above one, not absent", func(c *Config) { c.Providers[0].Breaker.FailureRate = much }, "providers[0].breaker.failure_rate: expected a number above 0 to 1, got 7"},
 		{"no models", func(c *Config) { c.Models = nil }, "models is empty, expected at least one"},

@@ -1,11 +1,11 @@
 package idempotency
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
+
+	"github.com/llmctl/llmctl/gateway/cache"
 )
 
 // ID is a client's key within its tenant. It holds a hash, since keys may be made
@@ -34,29 +34,18 @@ func NewID(tenant, key string) (ID, error) {
 // Fingerprint tells requests apart.
 type Fingerprint [sha256.Size]byte
 
-// FingerprintOf is that of a request with a JSON body. Spaces and the order of an
-// object's keys do not count, since clients that send a request again may encode
-// it anew.
+// FingerprintOf is that of a request with a JSON body. Spaces, escapes and the order of
+// an object's keys do not count, since clients that send a request again may encode
+// it anew; all else does, halves of surrogate pairs and keys that come twice among it,
+// which Go's own reader would make equal. What has no such form counts byte for byte.
 func FingerprintOf(method, path string, body []byte) Fingerprint {
+	form, ok := cache.Canonical([]byte{'j'}, body, nil)
+	if !ok {
+		form = append([]byte{'b'}, body...)
+	}
 	h := sha256.New()
-	for _, part := range [][]byte{[]byte(method), []byte(path), canonical(body)} {
+	for _, part := range [][]byte{[]byte(method), []byte(path), form} {
 		h.Write(append(binary.AppendUvarint(nil, uint64(len(part))), part...)) // a hash never fails
 	}
 	return Fingerprint(h.Sum(nil))
-}
-
-// canonical writes JSON with sorted keys and without spaces, numbers as they are.
-// What is no JSON stays as it is.
-func canonical(body []byte) []byte {
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.UseNumber()
-	var v any
-	if err := d.Decode(&v); err != nil {
-		return body
-	}
-	out, err := json.Marshal(v)
-	if err != nil || d.More() {
-		return body
-	}
-	return out
 }

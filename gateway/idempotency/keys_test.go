@@ -1,10 +1,13 @@
 package idempotency
 
 import (
+	"bytes"
+	"encoding/json"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/google/go-cmp/cmp"
@@ -166,6 +169,7 @@ func TestFingerprints(t *testing.T) {
 	other := []string{
 		`{"a":1,"b":[2,1],"c":{"x":"é","y":null}}`, `{"a":1,"b":[1,2],"c":{"x":"é"}}`, `{"a":"1","b":[1,2],"c":{"x":"é","y":null}}`,
 		`{"a":1.0,"b":[1,2],"c":{"x":"é","y":null}}`, `{}`, ``, `{`, `{"a":1,"b":[1,2],"c":{"x":"é","y":null}}{}`,
+		`{"a":"\ud800"}`, `{"a":"\ud801"}`, `{"a":"\ufffd"}`, `{"a":1,"a":2}`, `{"a":2,"a":1}`, `{"a":2}`,
 		`{"a":100000000000000000000000001}`, `{"a":100000000000000000000000000}`,
 	}
 	for _, body := range same {
@@ -185,15 +189,18 @@ func TestFingerprints(t *testing.T) {
 	}
 }
 
-// A fingerprint is one of what the body means: encoding it anew changes nothing.
+// A fingerprint is one of what the body means: white space changes nothing.
 func FuzzFingerprint(f *testing.F) {
-	for _, body := range []string{`{"b":[1,2.50,"x"],"a":{"c":null}}`, `[]`, `"\ud800"`, `{`, `1e999`} {
+	for _, body := range []string{`{"b":[1,2.50,"x"],"a":{"c":null}}`, `[]`, `"\ud800"`, `{`, `1e999`, `{"a":1,"a":2}`} {
 		f.Add([]byte(body))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		again := canonical(body)
-		if FingerprintOf("POST", "/", body) != FingerprintOf("POST", "/", again) {
-			t.Errorf("%q and %q differ", body, again)
+		var again bytes.Buffer
+		if !utf8.Valid(body) || bytes.Count(body, []byte("["))+bytes.Count(body, []byte("{")) > 60 || json.Indent(&again, body, " ", "\t") != nil {
+			t.Skip("counts byte for byte")
+		}
+		if FingerprintOf("POST", "/", body) != FingerprintOf("POST", "/", again.Bytes()) {
+			t.Errorf("%q and %q differ", body, again.String())
 		}
 	})
 }

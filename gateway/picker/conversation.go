@@ -177,7 +177,9 @@ func (c *conversation) pick(ctx context.Context, reply func(*destination) []*ext
 	if pool == nil {
 		return c.refuse(http.StatusServiceUnavailable, "server_error", "the picker has no endpoints", "no_healthy_upstream", 0), nil
 	}
-	c.rename()
+	if problem := c.rename(); problem != "" {
+		return c.refuse(http.StatusBadRequest, "invalid_request_error", problem, "", 0), nil
+	}
 	want := c.options.Want(Request{Path: c.header[":path"], Header: func(name string) string { return c.header[name] }, Body: c.body})
 	if c.subset.set {
 		want.Only = func(e *fleet.Endpoint) bool { return c.subset.allows(addressOf(e)) }

@@ -108,6 +108,8 @@ func TestModelIsRenamed(t *testing.T) {
 		{"into a body without one", "a", `{"n":1}`, `{"n":1,"model":"a"}`},
 		{"not in what is cut off", "a", `{"model":"b","n":`, `{"model":"b","n":`},
 		{"not in a list", "a", `[1]`, `[1]`},
+		{"in the place of an escaped key's", "a", `{"m\u006fdel":"b"}`, `{"m\u006fdel":"a"}`},
+		{"whatever was there", "a", `{"model":null}`, `{"model":"a"}`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for _, modes := range []mode.ProcessingMode_BodySendMode{mode.ProcessingMode_FULL_DUPLEX_STREAMED, mode.ProcessingMode_BUFFERED} {
@@ -134,6 +136,32 @@ func TestModelIsRenamed(t *testing.T) {
 				e.finish()
 			}
 		})
+	}
+}
+
+// Of two keys that a reader may take for the model's, the client would choose which one
+// the engine sees.
+func TestBodiesInWhichReadersSeeOtherModelsAreRefused(t *testing.T) {
+	for name, body := range map[string]string{
+		"twice":           `{"model":"a","model":"b"}`,
+		"twice, escaped":  `{"model":"a","m\u006fdel":"b"}`,
+		"in another case": `{"Model":"a"}`,
+		"in either":       `{"model":"a","MODEL":"b"}`,
+	} {
+		for _, header := range []string{"", "new"} {
+			c := talk(t, mode.ProcessingMode_BUFFERED, func(Request) fleet.Want {
+				t.Errorf("%s: picked for", name)
+				return fleet.Want{}
+			})
+			if _, err := c.answer(t.Context(), requestHeaders(false, "x-gateway-model-name-rewrite", header)); err != nil {
+				t.Fatal(err)
+			}
+			out, err := c.answer(t.Context(), requestBody(body, true))
+			if err != nil || len(out) != 1 || out[0].GetImmediateResponse().GetStatus().GetCode() != 400 {
+				t.Errorf("%s, header %q: %v, %v", name, header, out, err)
+			}
+			c.end(t.Context())
+		}
 	}
 }
 

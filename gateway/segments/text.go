@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/llmctl/llmctl/reports/record"
 )
 
 // WriteText writes reports for people.
@@ -108,7 +110,7 @@ func inBrackets(role string) string {
 	if role == "" {
 		return ""
 	}
-	return " (" + role + ")"
+	return " (" + record.Printable(role) + ")" // as a client wrote it
 }
 
 func quoted(excerpt string) string {

@@ -122,6 +122,9 @@ func (a *answer) finish() {
 	if interrupted {
 		code, reason = ws.StatusPolicyViolation, "a connection carries one request"
 	}
+	if a.conn.broken.Load() {
+		code, reason = ws.StatusProtocolError, "a frame breaks the protocol"
+	}
 	_ = a.conn.ws.Close(code, reason) // the client may have left
 }
 

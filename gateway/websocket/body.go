@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strings"
 )
 
 // body is the request's body: the first message. Nothing is read before the
@@ -45,6 +46,7 @@ func (b *body) Read(p []byte) (n int, err error) {
 
 // broke ends the request when the client is gone, and not merely slow.
 func (b *body) broke(err error) error {
+	b.conn.broken.Store(violates(err))
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
 		b.conn.cancel()
 	}
@@ -63,4 +65,11 @@ func (c *conn) watch() {
 		c.interrupted.Store(err == nil)
 		c.cancel()
 	})
+}
+
+// violates tells frames that RFC 6455 forbids, and after which the library sends no
+// close frame: one without a mask (section 5.1), and one whose length has its highest
+// bit set (section 5.2). It has no other name for them than their texts.
+func violates(err error) bool {
+	return strings.Contains(err.Error(), "unmasked frame") || strings.Contains(err.Error(), "negative payload length")
 }

@@ -21,6 +21,7 @@ type conn struct {
 
 	writing     atomic.Bool // somebody waits for the client to read
 	interrupted atomic.Bool // by a second message
+	broken      atomic.Bool // by a frame that the protocol forbids
 
 	mu  sync.Mutex
 	net net.Conn // below ws, nil until upgraded; set once

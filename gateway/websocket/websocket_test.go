@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -454,4 +455,33 @@ func BenchmarkEvents(b *testing.B) {
 		}
 	}
 	_ = c.CloseNow()
+}
+
+// RFC 6455, sections 5.1 and 5.2.
+func TestFramesThatBreakTheProtocol(t *testing.T) {
+	for name, frame := range map[string]string{
+		"without a mask":             "\x81\x02{}",
+		"a length of more than 2^63": "\x81\xff\xff\xff\xff\xff\xff\xff\xff\xff\x00\x00\x00\x00",
+	} {
+		_, url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.ReadAll(r.Body)
+			w.WriteHeader(499)
+		})
+		conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = conn.SetDeadline(time.Now().Add(patience))
+		_, _ = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"+frame)
+		got := make([]byte, 4096)
+		n := 0
+		for !strings.Contains(string(got[:n]), "\x03\xea") {
+			m, err := conn.Read(got[n:])
+			if n += m; err != nil {
+				t.Errorf("%s: no close frame with 1002 in %q: %v", name, got[:n], err)
+				break
+			}
+		}
+		_ = conn.Close()
+	}
 }

@@ -127,7 +127,7 @@ var mayImport = map[string][]string{
 	"loadgen/search":     nil,
 	"loadgen/conform":    {"loadgen/client"},
 
-	"gateway/idempotency": {},
+	"gateway/idempotency": {"gateway/cache"},
 }
 
 // The pure policies may not know the rest of their own folder either.

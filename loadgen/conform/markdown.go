@@ -11,6 +11,7 @@ var inCell = strings.NewReplacer("|", "\\|", "<", "&lt;", "*", "\\*", "`", "\\`"
 
 // WriteMarkdown writes a report for documents: what it is of, and a table.
 func WriteMarkdown(w io.Writer, r *Report) error {
+	r = r.printable()
 	var b strings.Builder
 	fmt.Fprintf(&b, "## Conformance of %s\n\nModel %s, suite %s: %s.\n\n", r.Endpoint, r.Model, r.Suite, r.Said())
 	b.WriteString("| | case | level | seen |\n|---|---|---|---|\n")

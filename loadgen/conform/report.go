@@ -1,5 +1,11 @@
 package conform
 
+import (
+	"slices"
+
+	"github.com/llmctl/llmctl/reports/record"
+)
+
 // Schema names the form of a Report in JSON.
 const Schema = "llmctl/conform/v1"
 
@@ -77,4 +83,18 @@ func (r *Report) add(result Result) {
 	default:
 		s.FailedInfo++
 	}
+}
+
+// printable is the report with texts of the endpoint's that a terminal does not obey.
+func (r *Report) printable() *Report {
+	clean := *r
+	clean.Endpoint, clean.Model, clean.Server = record.Printable(r.Endpoint), record.Printable(r.Model), record.Printable(r.Server)
+	clean.Results = slices.Clone(r.Results)
+	for i := range clean.Results {
+		c := &clean.Results[i]
+		for _, s := range []*string{&c.Sent, &c.Expected, &c.Seen, &c.Reason} {
+			*s = record.Printable(*s)
+		}
+	}
+	return &clean
 }

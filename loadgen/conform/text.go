@@ -17,6 +17,7 @@ var colors = map[Verdict]string{Pass: "\x1b[32m", Fail: "\x1b[31m", Skip: "\x1b[
 // and what was skipped, with reasons. Lines are at most width wide, where words
 // allow.
 func WriteText(w io.Writer, r *Report, width int, color bool) error {
+	r = r.printable()
 	t := text{width: width, color: color}
 	t.line(0, fmt.Sprintf("%s, model %s, suite %s", r.Endpoint, r.Model, r.Suite))
 	group := ""

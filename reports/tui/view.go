@@ -29,7 +29,7 @@ func (m model) frame() string {
 // header is the title, the phase and the progress bar.
 func (m model) header() []string {
 	l := m.live
-	title := titleStyle.Render(cmp.Or(l.Title, "llmctl"))
+	title := titleStyle.Render(cmp.Or(record.Printable(l.Title), "llmctl"))
 	state := cmp.Or(l.Phase, "starting") + "  " + clock(l.Elapsed)
 	share, left, ok := m.progress()
 	if ok && l.Phase != record.Draining { // which has no end to be compared with
