@@ -19,6 +19,8 @@ type chunk struct {
 	reason    string  // the last finish_reason
 	usage     gjson.Result
 	bit       bit  // of a plain event
+	sound     bool // its JSON is known to be an object
+	garbage   bool // clients could not read it
 	usageOnly bool // has usage and no choices: the chunk that include_usage adds
 }
 
@@ -30,7 +32,7 @@ var (
 // readChunk reads an event, each part of it once.
 func readChunk(e openai.Event) chunk {
 	if p, plain := readPlain(e); plain {
-		return chunk{output: p.output, bit: p}
+		return chunk{output: p.output, bit: p, sound: true}
 	}
 	return readClosely(e)
 }
@@ -132,7 +134,7 @@ func statusOfError(e gjson.Result) int {
 // told is an error inside a stream as the client hears of it: as the upstream said
 // it where that is an error to OpenAI's clients, and in that form where it is not.
 func (c chunk) told(d *dialect, p *provider, f frame) []byte {
-	if d == &responses && c.failure.IsObject() || p.wellFormed(c.failure) {
+	if !c.garbage && (d == &responses && c.failure.IsObject() || p.wellFormed(c.failure)) {
 		return p.redact(f.raw)
 	}
 	e := c.failure
@@ -156,7 +158,7 @@ func (c chunk) streamError(t *target) *failure {
 	if status < 500 && status != http.StatusTooManyRequests && status != http.StatusRequestTimeout {
 		f.remedy = noRemedy
 	}
-	if p := t.provider; p.wellFormed(c.failure) {
+	if p := t.provider; !c.garbage && p.wellFormed(c.failure) {
 		f.raw = p.redact([]byte(`{"error":` + c.failure.Raw + `}`))
 	} else if c.failure.IsObject() {
 		f.body = p.shaped(c.failure, status)

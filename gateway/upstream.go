@@ -152,7 +152,7 @@ func upstreamFailure(d *dialect, t *target, response *http.Response, now time.Ti
 		f.outcome = outcomeUpstreamRefused
 	}
 	e := gjson.Result{}
-	if gjson.ValidBytes(body) {
+	if validJSON(body) {
 		e = gjson.GetBytes(body, "error")
 	}
 	switch {
@@ -190,7 +190,7 @@ func misconfigured(t *target, status int) *failure {
 // errorText finds the message in an error that has not OpenAI's shape: older
 // vLLM has message at the top, FastAPI has detail.
 func errorText(status int, body []byte) string {
-	if gjson.ValidBytes(body) {
+	if validJSON(body) {
 		for _, key := range []string{"message", "detail"} {
 			if text := gjson.GetBytes(body, key).Str; text != "" {
 				return text

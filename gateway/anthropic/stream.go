@@ -1,9 +1,11 @@
 package anthropic
 
 import (
+	"bytes"
 	"encoding/json"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
 
@@ -31,8 +33,11 @@ func (s *stream) append(dst []byte, e openai.Event) []byte {
 	if s.done {
 		return dst
 	}
-	if !json.Valid(e.Data) { // it bounds the nesting, too
-		return s.fail(dst, openai.NewError("upstream_error", "the provider sent an event that is not JSON", "", "upstream_error"))
+	if !readable(e.Data) {
+		if s.finished || len(bytes.TrimSpace(e.Data)) == 0 {
+			return dst // nothing is missing any more, or nothing was said
+		}
+		return s.fail(dst, openai.NewError("upstream_error", "the provider sent an event that is not a JSON object", "", "upstream_error"))
 	}
 	var kind string
 	var delta, block, message, counts gjson.Result
@@ -72,6 +77,12 @@ func (s *stream) append(dst []byte, e openai.Event) []byte {
 		return s.fail(dst, Failure(0, e.Data))
 	}
 	return dst // ping, and what later versions of the API add
+}
+
+// readable tells whether an event is a JSON object that clients could read, whose
+// pieces pass as they are written. json.Valid bounds the nesting, too.
+func readable(data []byte) bool {
+	return bytes.HasPrefix(bytes.TrimSpace(data), []byte{'{'}) && utf8.Valid(data) && json.Valid(data)
 }
 
 func (s *stream) start(dst []byte, message gjson.Result) []byte {

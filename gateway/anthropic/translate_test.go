@@ -64,6 +64,10 @@ var streams = []struct {
 	{"end marker without a finish", []string{started, textOpen, hello, over}, `Hello "é漢🙂"|||||cut`},
 	{"nothing", nil, `|||||cut`},
 	{"event that is not JSON", []string{started, textOpen, hello, `{"type":"content_block_delta","delta":{"type":"text_del`}, `Hello "é漢🙂"|||||upstream_error`},
+	{"event that is no object", []string{started, textOpen, hello, `[7]`, hello}, `Hello "é漢🙂"|||||upstream_error`},
+	{"event that is no UTF-8", []string{started, textOpen, hello, "{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"\xff\"}}"}, `Hello "é漢🙂"|||||upstream_error`},
+	{"event without data", []string{started, textOpen, hello, ``, stopped, ended, over}, `Hello "é漢🙂"|||stop|125 100 15|done`},
+	{"garbage after the finish", []string{started, textOpen, hello, stopped, ended, `oops`, over}, `Hello "é漢🙂"|||stop|125 100 15|done`},
 	{"no beginning", []string{textOpen, hello}, `|||||upstream_error`},
 	{"input counted at the end only", []string{strings.Replace(started, `"input_tokens":25,"cache_read_input_tokens":100`, `"input_tokens":0,"cache_read_input_tokens":null`, 1), textOpen, hello, stopped,
 		`{"type":"message_delta","delta":{"stop_reason":"max_tokens"},"usage":{"input_tokens":30,"cache_read_input_tokens":5,"output_tokens":7}}`, over}, `Hello "é漢🙂"|||length|35 5 7|done`},
@@ -76,7 +80,7 @@ var streams = []struct {
 func wire(events []string) string {
 	var b strings.Builder
 	for _, e := range events {
-		if !gjson.Valid(e) {
+		if !gjson.Parse(e).IsObject() || !gjson.Valid(e) {
 			b.WriteString("event: broken\ndata: " + e + "\n\n")
 			continue
 		}
