@@ -27,7 +27,7 @@
 //     bounds clients that do not read; headers.go tells what it took. missing.go and
 //     shape.go make errors of upstreams those of OpenAI's API, outcome.go has the
 //     gateway's own.
-//   - What is left of it. meter.go counts tokens, believe.go holds what upstreams report
+//   - What is left of it. meter.go counts tokens as counts.go reads them, or heard.go guesses them, believe.go holds what upstreams report
 //     against what can be, and ledger.go counts the cost; observe.go
 //     brings them to the log (log.go), the metrics (metrics.go, metrics_genai.go,
 //     arms.go) and the spans (trace.go); sketches.go keeps what repeats in prompts.

@@ -28,7 +28,9 @@ func object(document []byte) bool {
 // read reads an event. One that reports an error is none the less for being garbage.
 func (r *relay) read(f frame) chunk {
 	c, seen := chunk{output: true, sound: true}, r.mould.text(f.event)
-	if seen == 0 {
+	if c.heard = r.mould.around; seen > 0 {
+		c.heard.bytes += int64(seen)
+	} else {
 		c, seen = r.x.dialect.event(f.event), len(f.event.Data)
 		r.mould.take(f.event.Data, c.bit)
 	}

@@ -20,10 +20,18 @@ type meter struct {
 	seen      int64        // bytes of output that have come
 	usage     tally
 	reported  bool
-	unsaid    int64 // events with output since the last report
+	heard     heard // output that has come
+	unsaid    heard // of it, since the last report
 	// Which parts the usage object had: an absent count is unknown, not zero.
 	toldCached, toldReasoning bool
 	engineQueue               optional.Duration // that the request waited in the engine, when that says so
+}
+
+// hear takes in output that came.
+func (m *meter) hear(h heard) {
+	m.heard.add(h)
+	m.unsaid.add(h)
+	m.estimate.Output = m.heard.tokens()
 }
 
 // report takes a usage object in; the last one counts, since servers may send
@@ -33,7 +41,7 @@ func (m *meter) report(v gjson.Result) bool {
 	if !ok || !m.belief.takesInput(u.input) || !m.belief.takesOutput(u.output, u.input, hiddenOutput(v), m.seen) {
 		return false
 	}
-	m.usage, m.reported, m.unsaid = u, true, 0
+	m.usage, m.reported, m.unsaid = u, true, heard{}
 	_, m.toldCached = toldCached(v)
 	_, m.toldReasoning = toldReasoning(v)
 	if s := v.Get("queue_time"); s.Type == gjson.Number {
@@ -68,7 +76,7 @@ const longestQueue = 24 * time.Hour
 func (m *meter) tokens() limit.Tokens {
 	if m.reported {
 		// A report that came before the last output has not counted all of it.
-		return limit.Tokens{Input: m.usage.input, Output: m.usage.output + m.unsaid}
+		return limit.Tokens{Input: m.usage.input, Output: m.usage.output + m.unsaid.tokens()}
 	}
 	return m.estimate
 }
