@@ -13,7 +13,7 @@
 //     lists aliases. exchange.go is one request from its begin to its end, complete.go
 //     the order of its steps.
 //   - What it is. request.go reads and edits its body, within what bodies.go leaves of
-//     the memory; estimate.go guesses its tokens, checking.go refuses what makes no sense
+//     the memory; estimate.go and parts.go guess its tokens, checking.go refuses what makes no sense
 //     or a filter forbids.
 //   - Whether it costs anything. idempotent.go, caching.go and recall.go give answers
 //     again, embedding.go bills what finding similar ones takes; limits.go reserves what it may use.

@@ -78,7 +78,7 @@ func parseRequest(d *dialect, body []byte) (*request, error) {
 	if err := r.read(); err != nil {
 		return nil, err
 	}
-	r.input, r.textOnly = d.estimate(r.fields)
+	r.input, r.textOnly = d.estimate(r.top)
 	return r, nil
 }
 
