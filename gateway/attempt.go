@@ -151,6 +151,7 @@ func sleep(ctx context.Context, d time.Duration) *failure {
 // missed counts an attempt that another one follows.
 func (x *exchange) missed(f *failure) {
 	x.countAttempt(f.outcome)
+	x.waste()
 	if e := x.try.endpoint(); e != nil && f.outcome.upstreamFault() {
 		x.blame(e, f)
 	}
@@ -237,7 +238,7 @@ func (x *exchange) exchangeWith(ctx context.Context, q *request, path string, bo
 }
 
 // start begins an attempt with a clean slate: what an earlier one used before it
-// failed is nobody's debt.
+// failed is no tenant's debt (see waste).
 func (x *exchange) start(q *request, t *target) {
 	x.try = &attempt{target: t}
 	x.account.tries++

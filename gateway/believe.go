@@ -98,14 +98,12 @@ func (b *belief) takesOutput(n, input, told, seen int64) bool {
 // hiddenOutput is what a usage object says to be output that the answer does not show:
 // reasoning, and tokens of a prediction that was wrong; −1 where it does not tell.
 func hiddenOutput(v gjson.Result) int64 {
-	told := int64(-1)
-	for _, object := range []string{"completion_tokens_details", "output_tokens_details"} {
-		details := v.Get(object)
-		if n := details.Get("reasoning_tokens"); n.Type == gjson.Number {
-			told = n.Int() + details.Get("rejected_prediction_tokens").Int()
-		}
+	n, told := toldReasoning(v)
+	if !told {
+		return -1
 	}
-	return told
+	dropped, _ := firstCount(v, "completion_tokens_details.rejected_prediction_tokens", "output_tokens_details.rejected_prediction_tokens")
+	return n + dropped
 }
 
 // turnFields are those by which a request asks for work of the server's own, or goes on

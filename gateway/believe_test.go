@@ -78,7 +78,7 @@ func TestUsageIsHeldAgainstWhatCanBe(t *testing.T) {
 			s.settled()
 			wantOutput, wantSource := gjson.Get(test.usage, "completion_tokens").Int(), "usage"
 			if !test.believed {
-				wantOutput, wantSource = 20, "estimated"
+				wantOutput, wantSource = 20*int64(len(" world"))/bytesPerToken, "estimated"
 			}
 			line := s.requestLine()
 			if got := gjson.Get(line, "output_tokens").Int(); got != wantOutput || gjson.Get(line, "tokens_source").Str != wantSource {
@@ -140,7 +140,7 @@ func TestUsageThatCannotBeIsSaidNowAndThen(t *testing.T) {
 func TestTheEstimateOfAWholeAnswerCountsAllChannels(t *testing.T) {
 	for name, message := range map[string]string{
 		"thoughts": `{"content":null,"reasoning_content":"12345678"}`, "a refusal": `{"refusal":"12345678"}`, "text": `{"content":"12345678"}`,
-		"a call": `{"content":null,"tool_calls":[1234]}`,
+		"a call": `{"content":null,"tool_calls":[{"id":"call_1","function":{"name":"f","arguments":"1234567"}}]}`,
 	} {
 		if a := readCompletion([]byte(`{"choices":[{"message":` + message + `}]}`)); a.output != 2 {
 			t.Errorf("%s: %d tokens, want 2", name, a.output)
@@ -158,8 +158,8 @@ func TestCountsOfTheVendorAreHeldAgainstWhatCanBe(t *testing.T) {
 		events        []string
 		input, output int64
 	}{
-		{"input of a stream that breaks off", []string{start, vendorText}, 1, 2},
-		{"more output than the vendor's own default", []string{vendorStart, vendorText, finish, vendorStop}, 11, 2},
+		{"input of a stream that breaks off", []string{start, vendorText}, 1, 1},
+		{"more output than the vendor's own default", []string{vendorStart, vendorText, finish, vendorStop}, 11, 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := vendorFront(t, &anthropictest.Vendor{Answer: says(test.events...)})

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -223,7 +224,7 @@ func (x *exchange) embed(text string) ([]float32, error) {
 	defer cancel()
 	e := s.embedders[x.g.rand()%uint64(len(s.embedders))]
 	vector, tokens, err := e.Embed(ctx, text)
-	if err == nil {
+	if err == nil || errors.Is(err, cache.ErrMade) {
 		x.embedded(text, tokens)
 	}
 	return vector, err

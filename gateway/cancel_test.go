@@ -29,7 +29,7 @@ func TestCancellationReachesTheUpstream(t *testing.T) {
 	}{
 		{"before the header", streamBody, nil, 1, 0},
 		{"before the first token", streamBody, []string{roleEvent}, 1, 0},
-		{"in the middle", streamBody, []string{helloEvent, worldEvent, helloEvent}, 1 + 3, 3},
+		{"in the middle", streamBody, []string{helloEvent, worldEvent, helloEvent}, 1 + 4, 3},
 		{"of an answer that is not streamed", plainBody, nil, 1, 0},
 	}
 	for _, test := range tests {

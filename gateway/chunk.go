@@ -6,6 +6,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/llmctl/llmctl/internal/jsonscan"
 	"github.com/llmctl/llmctl/internal/openai"
 )
 
@@ -15,6 +16,8 @@ type chunk struct {
 	failure   gjson.Result // the error object, when there is one
 	failed    bool
 	output    bool    // carries generated output in any channel
+	heard     heard   // of it
+	answer    int64   // tokens of the whole answer by the gateway's own count, where the event has it
 	finished  []int64 // choices that end here
 	reason    string  // the last finish_reason
 	usage     gjson.Result
@@ -32,7 +35,7 @@ var (
 // readChunk reads an event, each part of it once.
 func readChunk(e openai.Event) chunk {
 	if p, plain := readPlain(e); plain {
-		return chunk{output: p.output, bit: p, sound: true}
+		return chunk{output: p.output, heard: p.heard, bit: p, sound: true}
 	}
 	return readClosely(e)
 }
@@ -67,12 +70,15 @@ func readClosely(e openai.Event) chunk {
 }
 
 func (c *chunk) readChoice(choice gjson.Result) {
+	var p bit
 	choice.ForEach(func(key, value gjson.Result) bool {
-		switch key.Str {
+		switch s := jsonscan.New([]byte(value.Raw)); key.Str {
 		case "text":
-			c.output = c.output || value.Str != ""
+			p.text(&s, s.Text())
 		case "delta":
-			c.output = c.output || hasOutput(value)
+			if s.Peek() == '{' {
+				p.delta(&s)
+			}
 		case "finish_reason":
 			if value.Type == gjson.String && value.Str != "" {
 				c.finished = append(c.finished, choice.Get("index").Int())
@@ -81,28 +87,9 @@ func (c *chunk) readChoice(choice gjson.Result) {
 		}
 		return true
 	})
-}
-
-// hasOutput tells whether a delta carries something that the model generated:
-// content, reasoning, a refusal, sound or a tool call. A role alone is none. Content
-// is a text, or a list of parts where a model thinks aloud between them.
-func hasOutput(delta gjson.Result) bool {
-	found := false
-	delta.ForEach(func(key, value gjson.Result) bool {
-		switch key.Str {
-		case "content", "reasoning_content", "reasoning", "refusal":
-			found = value.Str != "" || filled(value)
-		case "tool_calls", "function_call", "reasoning_details", "audio":
-			found = filled(value)
-		}
-		return !found
-	})
-	return found
-}
-
-// filled tells whether a value is an object, or a list with something in it.
-func filled(v gjson.Result) bool {
-	return v.IsObject() || v.IsArray() && v.Get("#").Int() > 0
+	p.piece(false)
+	c.output = c.output || p.output
+	c.heard.add(p.heard)
 }
 
 // statusOfError is the status that an error object would have had outside of a

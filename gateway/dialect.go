@@ -3,6 +3,7 @@ package gateway
 import (
 	"github.com/tidwall/gjson"
 
+	"github.com/llmctl/llmctl/internal/jsonscan"
 	"github.com/llmctl/llmctl/internal/openai"
 )
 
@@ -71,21 +72,27 @@ var dialects = []*dialect{&chat, &completions, &embeddings, &responses}
 // readCompletion reads a completion of either kind.
 func readCompletion(body []byte) (a wholeAnswer) {
 	a.usage = gjson.GetBytes(body, "usage")
+	var p bit
 	gjson.GetBytes(body, "choices").ForEach(func(_, choice gjson.Result) bool {
-		size := len(choice.Get("text").Str)
-		choice.Get("message").ForEach(func(key, value gjson.Result) bool {
-			switch key.Str {
-			case "content", "reasoning_content", "reasoning", "refusal":
-				size += len(value.Str)
-			case "tool_calls", "function_call":
-				size += len(value.Raw)
+		before := p.output
+		p.output = false
+		choice.ForEach(func(key, value gjson.Result) bool {
+			switch s := jsonscan.New([]byte(value.Raw)); key.Str {
+			case "text":
+				p.text(&s, s.Text())
+			case "message":
+				if s.Peek() == '{' {
+					p.delta(&s)
+				}
+			case "finish_reason":
+				a.finishReason = value.Str
 			}
 			return true
 		})
-		a.output += textTokens(size)
-		a.finishReason = choice.Get("finish_reason").Str
+		p.piece(before)
 		return true
 	})
+	a.output = p.heard.tokens()
 	return a
 }
 

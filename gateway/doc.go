@@ -24,7 +24,7 @@
 //
 //   - request.go: its body, read and edited; bodies.go: the memory for bodies
 //   - outputs.go: limits of output, by all their names; stored.go: what upstreams keep
-//   - estimate.go: its tokens, guessed
+//   - estimate.go: its tokens, guessed; parts.go: those of the parts of messages
 //   - checking.go: what makes no sense, or what a filter forbids
 //
 // Whether it costs anything:
@@ -56,7 +56,8 @@
 //
 // What is left of it:
 //
-//   - meter.go: tokens; believe.go: what upstreams may report; ledger.go: their cost
+//   - meter.go: tokens; counts.go: usage as upstreams write it; believe.go: what they may report
+//   - heard.go: output that nobody counts; ledger.go: what it costs
 //   - observe.go: the way to log, metrics and spans
 //   - log.go, trace.go: lines and spans; cause.go: what went wrong, for operators
 //   - metrics.go, metrics_genai.go, arms.go: metrics of requests

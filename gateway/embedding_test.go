@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -154,4 +155,37 @@ func TestAnEmbeddingOfARequestThatGoesNowhere(t *testing.T) {
 		t.Errorf("%d open, %v spent after %d embeddings", got.Open, got.Day.Spent, embeddings.Load())
 	}
 	s.settled()
+}
+
+// An embedding that cannot be used, or does not come in time, was made all the same; one
+// that the endpoint refuses was not.
+func TestEmbeddingsThatFailAreMetered(t *testing.T) {
+	for name, test := range map[string]struct {
+		reply http.HandlerFunc
+		want  int64
+	}{
+		"no direction": {replies(200, `{"data":[{"embedding":[0,0]}],"usage":{"prompt_tokens":7}}`), 7},
+		"two of them":  {replies(200, `{"data":[{"embedding":[1]},{"embedding":[1]}],"usage":{"prompt_tokens":7}}`), 7},
+		"no JSON":      {replies(200, `{"data":`), 4},
+		"too late":     {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, 4},
+		"refused":      {replies(500, `{}`), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body)
+				if r.URL.Path == "/v1/embeddings" {
+					test.reply(w, r)
+					return
+				}
+				replies(200, plainReply)(w, r)
+			}, cachingByMeaning, configure(func(c *config.Config) { c.Models[0].Cache.Semantic.Timeout = config.Duration(500 * time.Millisecond) }))
+			if got := s.post(asking("cancel my order")); got.status != 200 { // of 15 bytes
+				t.Errorf("status %d", got.status)
+			}
+			s.settled()
+			if got := s.sumsOf(usage.Embedding).Input; got != test.want {
+				t.Errorf("%d tokens, want %d", got, test.want)
+			}
+		})
+	}
 }

@@ -140,6 +140,9 @@ func (x *exchange) finish() {
 	x.body.letGo()
 	x.answer.letGo()
 	x.meter(end)
+	if x.try != nil && !x.chargeable() {
+		x.waste()
+	}
 	x.meterEmbedding(end)
 	x.g.lives.remove(x.live)
 	x.observe(end)
@@ -174,7 +177,9 @@ func (x *exchange) chargeable() bool {
 	switch {
 	case x.try == nil || !x.try.reached.Load():
 		return false
-	case x.failure == nil, x.spent.reported, x.failure.outcome == outcomeClientGone:
+	case x.failure == nil, x.failure.outcome == outcomeClientGone:
+		return true
+	case x.failure.outcome == outcomeFiltered && x.spent.reported: // the tenant's own answer, which a filter kept
 		return true
 	}
 	return !x.first.IsZero()

@@ -25,19 +25,23 @@ func object(document []byte) bool {
 	return len(document) > 0 && document[0] == '{' && !tooDeep(document) && gjson.ValidBytes(document)
 }
 
-// read reads an event, and says in how many bytes its output is. One that reports an
-// error is none the less for being garbage.
-func (r *relay) read(f frame) (c chunk, size int) {
-	c, size = chunk{output: true, sound: true}, r.mould.text(f.event)
-	if size == 0 {
-		c, size = r.x.dialect.event(f.event), len(f.event.Data)
+// read reads an event. One that reports an error is none the less for being garbage.
+func (r *relay) read(f frame) chunk {
+	c, seen := chunk{output: true, sound: true}, r.mould.text(f.event)
+	if c.heard = r.mould.around; seen > 0 {
+		c.heard.bytes += int64(seen)
+	} else {
+		c, seen = r.x.dialect.event(f.event), len(f.event.Data)
 		r.mould.take(f.event.Data, c.bit)
+	}
+	if c.output || !r.x.dialect.options { // the events of a response bring its output again as a whole, some upstreams only so
+		r.x.spent.seen += int64(seen)
 	}
 	c.garbage = !utf8.Valid(f.raw) || !c.sound && !ending(f.event) && !object(f.event.Data)
 	if c.garbage && bytes.Equal(f.event.Name, errorName) {
 		c.failed = true
 	}
-	return c, size
+	return c
 }
 
 func ending(e openai.Event) bool { return bytes.Equal(bytes.TrimSpace(e.Data), doneData) }

@@ -144,6 +144,21 @@ func (x *exchange) entry(end time.Time) *usage.Record {
 	return r
 }
 
+// waste counts what the upstream of a try says to have used for no answer. No tenant pays
+// for it, and the operator may have to.
+func (x *exchange) waste() {
+	if !x.spent.reported {
+		return
+	}
+	used := x.spent.used()
+	m, alias, deployment := &x.g.metrics.money, x.model.alias, x.try.target.name
+	m.wasted.WithLabelValues(alias, deployment, "input").Add(float64(used.Input))
+	m.wasted.WithLabelValues(alias, deployment, "output").Add(float64(used.Output))
+	if cost, ok := x.try.target.price.Cost(used).Total().Value(); ok {
+		m.wastedCost.WithLabelValues(alias, deployment).Add(cost.USD())
+	}
+}
+
 // answeredBy is the deployment that the answer is from, or that was tried last.
 func (x *exchange) answeredBy() *target {
 	switch {

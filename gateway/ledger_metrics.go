@@ -15,6 +15,8 @@ type money struct {
 	unpriced    *prometheus.CounterVec // the same
 	savedTokens *prometheus.CounterVec // tenant, alias, deployment, by, kind
 	savedCost   *prometheus.CounterVec // tenant, alias, deployment, by
+	wasted      *prometheus.CounterVec // alias, deployment, kind
+	wastedCost  *prometheus.CounterVec // alias, deployment
 }
 
 func newMoney() money {
@@ -28,11 +30,15 @@ func newMoney() money {
 		unpriced:    counter("unpriced_requests_total", "Requests whose cost is unknown, for their deployment has no price."),
 		savedTokens: counter("saved_tokens_total", "Tokens that were not generated, by what saved them; by=\"cancellation\" is an upper bound.", "by", "kind"),
 		savedCost:   counter("saved_usd_total", "What the saved tokens would have cost, less what was charged for them.", "by"),
+		wasted: prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + "failed_tries_tokens_total",
+			Help: "Tokens that upstreams report of tries that brought no answer; no tenant pays for them."}, []string{"alias", "deployment", "kind"}),
+		wastedCost: prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + "failed_tries_cost_usd_total",
+			Help: "What they cost the operator, where the price is known."}, []string{"alias", "deployment"}),
 	}
 }
 
 func (m *money) collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.tokens, m.cost, m.unpriced, m.savedTokens, m.savedCost}
+	return []prometheus.Collector{m.tokens, m.cost, m.unpriced, m.savedTokens, m.savedCost, m.wasted, m.wastedCost}
 }
 
 // used counts a request.

@@ -16,6 +16,7 @@ import (
 // bit is what a plain event brings.
 type bit struct {
 	output     bool
+	heard      heard
 	start, end int // of a text in the event that is output by itself; 0 where there is none
 }
 
@@ -26,6 +27,7 @@ func (p *bit) text(s *jsonscan.Scanner, text []byte) {
 		return
 	}
 	p.output = true
+	p.heard.bytes += int64(textLen(text))
 	if p.end == 0 {
 		p.end = s.Pos() - len(`"`)
 		p.start = p.end - len(text)
@@ -66,6 +68,8 @@ func (p *bit) choice(s *jsonscan.Scanner) bool {
 	if s.Peek() != '{' {
 		return false
 	}
+	before := p.output
+	p.output = false
 	s.Object()
 	for key, ok := s.Key(); ok; key, ok = s.Key() {
 		switch string(key) {
@@ -84,10 +88,23 @@ func (p *bit) choice(s *jsonscan.Scanner) bool {
 			s.Skip()
 		}
 	}
+	p.piece(before)
 	return true
 }
 
-// delta is hasOutput.
+// piece counts the choice that was read if it has output; before is whether another one
+// had.
+func (p *bit) piece(before bool) {
+	if p.output {
+		p.heard.pieces++
+	}
+	p.output = p.output || before
+}
+
+// delta reads the object that comes next: a delta, or a message. It has output when the
+// model generated something: content, reasoning, a refusal, sound or a tool call. A role
+// alone is none. Content is a text, or a list of parts where a model thinks aloud
+// between them.
 func (p *bit) delta(s *jsonscan.Scanner) {
 	s.Object()
 	for key, ok := s.Key(); ok; key, ok = s.Key() {
@@ -96,13 +113,22 @@ func (p *bit) delta(s *jsonscan.Scanner) {
 			if s.Peek() == '"' {
 				p.text(s, s.Text())
 			} else {
-				p.output = holds(s.Value()) || p.output
+				p.parts(s)
 			}
 		case "tool_calls", "function_call", "reasoning_details", "audio":
-			p.output = holds(s.Value()) || p.output
+			p.parts(s)
 		default:
 			s.Skip()
 		}
+	}
+}
+
+// parts reads a value that is output when there is something in it.
+func (p *bit) parts(s *jsonscan.Scanner) {
+	inside := s.At(s.Pos())
+	if holds(s.Value()) {
+		p.output = true
+		p.heard.bytes += int64(written(&inside))
 	}
 }
 
@@ -113,14 +139,17 @@ func null(s *jsonscan.Scanner) bool {
 	return is
 }
 
-// holds is filled, for the text of a value.
+// holds tells whether a value is an object, or a list with something in it.
 func holds(v []byte) bool {
 	return len(v) > 0 && (v[0] == '{' || v[0] == '[' && len(bytes.TrimSpace(v[1:len(v)-1])) > 0)
 }
 
 // mould is what surrounds the text of a plain event. One that has the same around
 // another text is plain, too, and has output.
-type mould struct{ head, tail []byte }
+type mould struct {
+	head, tail []byte
+	around     heard // what an event of it brings beside the text
+}
 
 // largestMould is above what plain events have; each open stream has a mould.
 const largestMould = 1 << 10
@@ -131,11 +160,13 @@ func (m *mould) take(data []byte, p bit) {
 	if p.end > 0 && len(data) <= largestMould {
 		m.head = append(m.head, data[:p.start]...)
 		m.tail = append(m.tail, data[p.end:]...)
+		m.around = p.heard
+		m.around.bytes -= int64(textLen(data[p.start:p.end]))
 	}
 }
 
 // text is the bytes of text of an event that is from the mould: its text is one JSON
-// string, and not empty. It is 0 for all others.
+// string without escapes, and not empty. It is 0 for all others.
 func (m *mould) text(e openai.Event) int {
 	around := len(m.head) + len(m.tail)
 	if around == 0 || len(e.Name) > 0 || len(e.Data) <= around || !bytes.HasPrefix(e.Data, m.head) || !bytes.HasSuffix(e.Data, m.tail) {

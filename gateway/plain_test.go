@@ -65,7 +65,7 @@ func FuzzPlainEvents(f *testing.F) {
 		}
 		got := readClosely(e)
 		got.usage, got.failure, got.usageOnly = chunk{}.usage, chunk{}.failure, false // of null
-		if diff := cmp.Diff(chunk{output: p.output}, got, cmp.AllowUnexported(chunk{}, bit{}), cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(chunk{output: p.output, heard: p.heard}, got, cmp.AllowUnexported(chunk{}, bit{}, heard{}), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s (-plain +closely):\n%s", data, diff)
 		}
 		if c := readClosely(e); c.usage.IsObject() || c.usageOnly || c.failure.IsObject() {
@@ -91,12 +91,15 @@ func FuzzMoulds(f *testing.F) {
 		m.take(first.Data, p)
 		again := slices.Concat(m.head, []byte(text), m.tail)
 		next := openai.Event{Data: again}
-		if m.text(next) == 0 {
+		size := m.text(next)
+		if size == 0 {
 			return
 		}
+		around := m.around
+		around.bytes += int64(size)
 		want := readClosely(next)
 		want.usage, want.failure, want.usageOnly = chunk{}.usage, chunk{}.failure, false // of null
-		if diff := cmp.Diff(want, chunk{output: true}, cmp.AllowUnexported(chunk{}, bit{}), cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(want, chunk{output: true, heard: around}, cmp.AllowUnexported(chunk{}, bit{}, heard{}), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s (-closely +mould):\n%s", again, diff)
 		}
 	})

@@ -29,6 +29,7 @@ type request struct {
 	model        string
 	stream       bool
 	includeUsage bool  // the client asked for usage in its stream
+	usageAt      *edit // that asks for it where the client wrote something else; nil where it wrote nothing
 	choices      int64 // n times the number of prompts
 	generated    int64 // answers that are made for them: best_of may be more than n
 	asked        int64 // max_tokens as the client wants it, within the cap; 0 when absent
@@ -76,7 +77,7 @@ func parseRequest(d *dialect, body []byte) (*request, error) {
 	if err := r.read(); err != nil {
 		return nil, err
 	}
-	r.input, r.textOnly = d.estimate(r.fields)
+	r.input, r.textOnly = d.estimate(r.top)
 	return r, nil
 }
 
@@ -161,18 +162,38 @@ func (r *request) readStreamOptions() (err error) {
 	if options.Type != gjson.Null && !options.IsObject() {
 		return bad("stream_options", `"stream_options" must be an object`)
 	}
-	times := 0
+	const name = "stream_options.include_usage"
 	options.ForEach(func(key, value gjson.Result) bool {
-		if strings.EqualFold(key.Str, "include_usage") {
-			times++
-			r.includeUsage, err = r.flag("stream_options.include_usage", value)
+		switch {
+		case !strings.EqualFold(key.Str, "include_usage"): // engines may heed it in any case, or in none
+		case r.usageAt != nil:
+			err = bad(name, fmt.Sprintf("field %q appears twice", name))
+		case key.Str != "include_usage":
+			err = bad(name, fmt.Sprintf("field %q must be written %q", "stream_options."+key.Str, name))
+		default:
+			r.usageAt = &edit{start: value.Index, end: value.Index + len(value.Raw), text: []byte("true")}
+			r.includeUsage, err = r.flag(name, value)
 		}
 		return err == nil
 	})
-	if times > 1 {
-		return bad("stream_options.include_usage", `field "stream_options.include_usage" appears twice`)
-	}
 	return err
+}
+
+// askForUsage is the edit by which a stream reports usage. A key that is there is kept
+// as it is spelled, for servers differ in which of two they heed, and some refuse both.
+func (r *request) askForUsage() (edit, error) {
+	if r.usageAt != nil {
+		return *r.usageAt, nil
+	}
+	options := []byte(r.fields["stream_options"].Raw)
+	if len(options) == 0 || options[0] != '{' {
+		options = []byte("{}")
+	}
+	options, err := sjson.SetRawBytes(options, "include_usage", []byte("true"))
+	if err != nil {
+		return edit{}, fmt.Errorf("setting stream_options.include_usage: %w", err)
+	}
+	return r.setting("stream_options", options), nil
 }
 
 func (r *request) flag(name string, v gjson.Result) (bool, error) {
@@ -215,15 +236,11 @@ func (r *request) address(d dress) (body []byte, usageAdded bool, err error) {
 		edits = append(edits, r.setting("cache_salt", gjson.AppendJSONString(nil, combineSalt(d.salt, r.fields["cache_salt"]))))
 	}
 	if r.stream && !r.includeUsage && d.usage && r.dialect.options {
-		options := []byte(r.fields["stream_options"].Raw)
-		if len(options) == 0 || options[0] != '{' {
-			options = []byte("{}")
-		}
-		options, err = sjson.SetRawBytes(options, "include_usage", []byte("true"))
+		ask, err := r.askForUsage()
 		if err != nil {
-			return nil, false, fmt.Errorf("setting stream_options.include_usage: %w", err)
+			return nil, false, err
 		}
-		edits = append(edits, r.setting("stream_options", options))
+		edits = append(edits, ask)
 		usageAdded = true
 	}
 	return applied(r.body, edits), usageAdded, nil

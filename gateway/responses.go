@@ -6,6 +6,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/llmctl/llmctl/internal/jsonscan"
 	"github.com/llmctl/llmctl/internal/openai"
 )
 
@@ -32,11 +33,17 @@ func readResponseEvent(e openai.Event) (c chunk) {
 	}
 	switch {
 	case strings.HasSuffix(kind, ".delta"):
-		c.output = document.Get("delta").Str != ""
+		if delta := document.Get("delta"); delta.Str != "" {
+			c.output, c.heard.pieces = true, 1
+			if !strings.HasSuffix(kind, "audio.delta") { // whose transcript has events of its own
+				c.heard.bytes = int64(len(delta.Str))
+			}
+		}
 	case kind == "response.completed", kind == "response.incomplete", kind == "response.cancelled":
 		c.done = true
 		c.usage = document.Get("response.usage")
 		c.reason = document.Get("response.status").Str
+		c.answer = outputOf(document.Get("response.output")).tokens()
 	case kind == "response.failed":
 		c.failed = true
 		c.usage = document.Get("response.usage")
@@ -53,16 +60,20 @@ func readResponse(body []byte) (a wholeAnswer) {
 	document := gjson.ParseBytes(body)
 	a.usage = document.Get("usage")
 	a.finishReason = document.Get("status").Str
-	document.Get("output").ForEach(func(_, item gjson.Result) bool {
-		size := len(item.Get("arguments").Str)
-		item.Get("content").ForEach(func(_, part gjson.Result) bool {
-			size += len(part.Get("text").Str)
-			return true
-		})
-		a.output += textTokens(size)
+	a.output = outputOf(document.Get("output")).tokens()
+	return a
+}
+
+// outputOf is what the items of a response's output hold.
+func outputOf(items gjson.Result) (h heard) {
+	items.ForEach(func(_, item gjson.Result) bool {
+		s := jsonscan.New([]byte(item.Raw))
+		if n := written(&s); n > 0 {
+			h.add(heard{pieces: 1, bytes: int64(n)})
+		}
 		return true
 	})
-	return a
+	return h
 }
 
 // responseError is the Responses API's own error event, with the object in it

@@ -144,3 +144,8 @@ func bareItem(v gjson.Result) bool {
 	})
 	return kind == "item_reference" || id && !content
 }
+
+// filled tells whether a value is an object, or a list with something in it.
+func filled(v gjson.Result) bool {
+	return v.IsObject() || v.IsArray() && v.Get("#").Int() > 0
+}

@@ -47,7 +47,7 @@ type relay struct {
 	timers    *timers
 	beat      *heartbeat          // nil when the client gets none
 	gaps      prometheus.Observer // between events with output
-	progress  progress            // nil when each event of the stream is a token
+	progress  progress            // nil where nothing is known of the input before the end
 	asked     bool                // for a stream
 	hideUsage bool                // the client did not ask for usage: its chunk stays here
 	choices   int64               // how many finish reasons make the answer complete
@@ -61,10 +61,8 @@ type relay struct {
 	blocked  bool                 // a filter ended the answer
 }
 
-// progress is a stream that knows what was used before its end.
-type progress interface {
-	Progress() (input, output int64)
-}
+// progress is a stream that knows its input before its end.
+type progress interface{ Progress() (input int64) }
 
 // stream passes events on as they come, byte for byte: whatever one read brought
 // is flushed before the next read can wait. What comes before the first output,
@@ -129,12 +127,9 @@ func (r *relay) handle(f frame, now time.Time) *failure {
 	if !f.isEvent {
 		return r.aside(f)
 	}
-	c, size := r.read(f)
+	c := r.read(f)
 	if c.garbage && !c.failed {
 		return r.spoil(f)
-	}
-	if c.output || !x.dialect.options { // the events of a response bring its output again as a whole, some upstreams only so
-		x.spent.seen += int64(size)
 	}
 	r.note(&c, now)
 	switch {
@@ -171,7 +166,6 @@ func (r *relay) note(c *chunk, now time.Time) {
 	x := r.x
 	r.timers.progress(c.output)
 	if c.output {
-		x.spent.unsaid++
 		if x.first.IsZero() {
 			x.first = now
 			x.try.lease.Produced()
@@ -180,16 +174,19 @@ func (r *relay) note(c *chunk, now time.Time) {
 			r.gaps.Observe(now.Sub(x.last).Seconds())
 		}
 		x.last = now
-		x.spent.estimate.Output++
-		x.live.output.Add(1)
+		x.spent.hear(c.heard)
+	}
+	if c.answer > 0 { // of events that nobody understood, too
+		x.spent.estimate.Output = max(x.spent.estimate.Output, c.answer)
 	}
 	x.report(c.usage) // which counts the output that it comes with
 	if r.progress != nil {
-		input, output := r.progress.Progress()
-		x.spent.estimate.Output = output
-		if input > 0 && x.spent.belief.takesInput(input) {
+		if input := r.progress.Progress(); input > 0 && x.spent.belief.takesInput(input) {
 			x.spent.estimate.Input = input
 		}
+	}
+	if c.output {
+		x.live.output.Store(x.spent.tokens().Output)
 	}
 	for _, choice := range c.finished {
 		if !slices.Contains(r.finished, choice) { // servers may say it twice

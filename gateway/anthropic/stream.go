@@ -19,7 +19,6 @@ type stream struct {
 
 	head     []byte // of every chunk
 	counts   usage
-	written  int64  // bytes of text and arguments
 	calls    int    // tool calls so far
 	inCall   bool   // the open block is one
 	input    []byte // its arguments, as long as no piece of them has come
@@ -151,7 +150,6 @@ func (s *stream) close(dst []byte) []byte {
 }
 
 func (s *stream) arguments(dst []byte, text string) []byte {
-	s.written += int64(len(text) - len(`""`))
 	dst = append(append(dst, s.head...), `{"index":0,"delta":{"tool_calls":[{"index":`...)
 	dst = strconv.AppendInt(dst, int64(s.calls-1), 10)
 	dst = append(append(append(dst, `,"function":{"arguments":`...), text...), "}}]}"...)
@@ -162,7 +160,6 @@ func (s *stream) text(dst []byte, field string, v gjson.Result) []byte {
 	if v.Type != gjson.String || v.Str == "" {
 		return dst
 	}
-	s.written += int64(len(v.Str))
 	return s.chunk(dst, field, v.Raw)
 }
 

@@ -97,17 +97,13 @@ func (r *streamReader) drain() {
 	}
 }
 
-// bytesPerToken is the usual rule of thumb; the vendor counts only at the end.
-const bytesPerToken = 4
-
-// Progress is what the answer used so far, for one that does not come to its end:
-// the input as the vendor counted it when it began, 0 when it did not, and an
-// estimate of the output, whose events hold several tokens each.
-func (r *streamReader) Progress() (input, output int64) {
+// Progress is the input of the answer as the vendor counted it when it began, for one
+// that does not come to its end; 0 when it did not.
+func (r *streamReader) Progress() (input int64) {
 	if c := &r.stream.counts; c.plausible() {
-		input = c.prompt()
+		return c.prompt()
 	}
-	return input, (r.stream.written + bytesPerToken - 1) / bytesPerToken
+	return 0
 }
 
 // Close implements io.Closer.

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptrace"
+	"sync/atomic"
 )
 
 // maxEmbedding is the largest answer of an embedding endpoint that is read: some
@@ -22,9 +24,13 @@ type Embedder struct {
 	Model  string
 }
 
+// ErrMade is in the error of an embedding that cannot be used, or did not come in time,
+// and that the endpoint may have made all the same, and may charge for.
+var ErrMade = errors.New("it may have been made")
+
 // Embed returns the embedding of a text, scaled to length 1, and how many tokens of
-// input the endpoint counted, 0 when it does not say. Its errors hold neither the text
-// nor the key.
+// input the endpoint counted, 0 when it does not say; the latter also with ErrMade. Its
+// errors hold neither the text nor the key.
 func (e *Embedder) Embed(ctx context.Context, text string) (vector []float32, tokens int64, err error) {
 	body, err := json.Marshal(map[string]string{"model": e.Model, "input": text, "encoding_format": "float"})
 	if err != nil {
@@ -38,7 +44,12 @@ func (e *Embedder) Embed(ctx context.Context, text string) (vector []float32, to
 	if e.Key != "" {
 		r.Header.Set("Authorization", "Bearer "+e.Key)
 	}
+	var sent atomic.Bool
+	r = r.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(i httptrace.WroteRequestInfo) { sent.Store(i.Err == nil) }}))
 	response, err := e.Client.Do(r)
+	if err != nil && sent.Load() && ctx.Err() != nil {
+		return nil, 0, fmt.Errorf("asking for an embedding: %w: %w", err, ErrMade)
+	}
 	if err != nil {
 		return nil, 0, fmt.Errorf("asking for an embedding: %w", err)
 	}
@@ -55,14 +66,14 @@ func (e *Embedder) Embed(ctx context.Context, text string) (vector []float32, to
 		} `json:"usage"`
 	}
 	if err := json.NewDecoder(io.LimitReader(response.Body, maxEmbedding)).Decode(&answer); err != nil {
-		return nil, 0, fmt.Errorf("reading an embedding: %w", err)
+		return nil, 0, fmt.Errorf("reading an embedding: %w: %w", err, ErrMade)
 	}
 	if len(answer.Data) != 1 {
-		return nil, 0, fmt.Errorf("reading an embedding: %d came for one text", len(answer.Data))
+		return nil, int64(answer.Usage.PromptTokens), fmt.Errorf("reading an embedding: %d came for one text: %w", len(answer.Data), ErrMade)
 	}
 	unit, ok := Unit(answer.Data[0].Embedding)
 	if !ok {
-		return nil, 0, errors.New("reading an embedding: it has no direction")
+		return nil, int64(answer.Usage.PromptTokens), fmt.Errorf("reading an embedding: it has no direction: %w", ErrMade)
 	}
 	return unit, int64(answer.Usage.PromptTokens), nil
 }
