@@ -103,6 +103,9 @@ func (x *exchange) rounds(ctx context.Context, q *request, steps, after []step, 
 		if f == nil || f.remedy == noRemedy || x.committed || sent && n >= r.attempts {
 			return f
 		}
+		if !sent && f.saturated() {
+			outOfRoom(steps, s.target.provider)
+		}
 		// Some cannot serve the request, or not for long.
 		s.out = s.out || f.remedy == anotherTarget || f.wait > longestHint || f.deserted && len(after) > 0
 		if at, m, _ = x.following(q, steps, at); at < 0 || sent && !r.grant(x.g.elapsed(x.g.now())) {
@@ -118,6 +121,13 @@ func (x *exchange) rounds(ctx context.Context, q *request, steps, after []step, 
 		if sent {
 			n++
 		}
+	}
+}
+
+// outOfRoom takes out all targets of a provider: they share its room, and its queue.
+func outOfRoom(steps []step, p *provider) {
+	for i := range steps {
+		steps[i].out = steps[i].out || steps[i].target.provider == p
 	}
 }
 
