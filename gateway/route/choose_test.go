@@ -62,6 +62,9 @@ func TestChoose(t *testing.T) {
 		{"above the ceiling", Alias{Targets: []Target{small, large}, Ceiling: 0.01, Complex: 0.5}, Features{Input: 2000, MostOutput: 1000}, "small:weight | large:cost"},
 		{"above the ceiling, complex", Alias{Targets: []Target{small, large}, Ceiling: 0.01, Complex: 0.5}, Features{Input: 2000, MostOutput: 1000, Complexity: 0.5}, "large:complexity small:spare |"},
 		{"all above the ceiling", Alias{Targets: []Target{large, small}, Ceiling: 1e-9, Complex: 0.5}, Features{Input: 2000, MostOutput: 1000}, "small:cheapest | large:cost"},
+		{"all above the ceiling, complex", Alias{Targets: []Target{small, large}, Ceiling: 1e-9, Complex: 0.5}, Features{Input: 2000, MostOutput: 1000, Complexity: 0.5}, "large:complexity small:spare |"},
+		{"all above the ceiling at one price, complex", Alias{Targets: []Target{large}, Ceiling: 1e-9, Complex: 0.5}, Features{Input: 2000, MostOutput: 1000, Complexity: 0.5}, "large:weight |"},
+		{"none above the ceiling, complex", Alias{Targets: []Target{small}, Ceiling: 0.01, Complex: 0.5}, Features{Input: 2000, MostOutput: 1000, Complexity: 0.5}, "small:weight |"},
 		{"the ceiling is not for fallbacks", Alias{Targets: []Target{small}, Fallbacks: []Target{large}, Ceiling: 0.01, Complex: 0.5}, Features{Input: 2000, MostOutput: 1000}, "small:weight large:fallback |"},
 		{"a fallback that is a target", Alias{Targets: []Target{small}, Fallbacks: []Target{small, vendor, vendor}}, Features{}, "small:weight vendor:fallback | small:twice vendor:twice"},
 		{"too long by the estimate alone", Alias{Targets: []Target{small}, Fallbacks: []Target{vendor}}, Features{Input: 9000}, "small:nearly_full | vendor:context"},
@@ -229,6 +232,24 @@ func TestAPlanKeepsItsRules(t *testing.T) {
 			t.Fatalf("another plan the second time:\n%s", diff)
 		}
 	})
+}
+
+// Also where all costs more than the ceiling, a complex request never goes to the
+// cheapest first, whatever is drawn, and an ordinary one always does.
+func TestComplexRequestsGoToDearTargetsWhateverIsDrawn(t *testing.T) {
+	cheap := Target{Name: "cheap", Weight: 99, OutputUSD: 1e-6}
+	dear := Target{Name: "dear", Weight: 1, OutputUSD: 1e-5}
+	for _, ceiling := range []float64{1e-9, 2e-3} { // below both, and between them
+		c := NewChooser(Alias{Targets: []Target{cheap, dear}, Ceiling: ceiling, Complex: 0.5})
+		for i := range 200 {
+			for complexity, want := range map[float64]int{0.4: 0, 0.6: 1} {
+				p, err := c.Choose(&Features{MostOutput: 1000, Complexity: complexity, Draw: uint64(i) << 56})
+				if err != nil || p.Choices[0].Target != want {
+					t.Fatalf("ceiling %g, complexity %g, draw %d: %s, %v", ceiling, complexity, i, told(c, p), err)
+				}
+			}
+		}
+	}
 }
 
 func BenchmarkChoose(b *testing.B) {
