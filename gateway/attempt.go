@@ -20,6 +20,7 @@ type attempt struct {
 	lease     *fleet.Lease // of an endpoint; nil until one is picked
 	reached   atomic.Bool  // the upstream got at least the header
 	unreached bool         // the endpoint gave no answer at all
+	over      bool         // it failed, and another one is to follow
 	placed    time.Time    // when it got its first endpoint; zero before that
 	answered  http.Header  // of the endpoint's answer; nil without one
 }
@@ -112,6 +113,7 @@ func (x *exchange) rounds(ctx context.Context, q *request, steps, after []step, 
 			return f
 		}
 		if steps[at].tried {
+			x.try.over = true
 			if ended := sleep(ctx, max(f.wait, health.Backoff(r.backoff, n, x.g.rand()))); ended != nil {
 				return ended
 			}

@@ -171,10 +171,14 @@ func (x *exchange) settle() {
 // when the upstream was at work.
 func (x *exchange) chargeable() bool {
 	switch {
-	case x.try == nil || !x.try.reached.Load():
+	case !x.atWork():
 		return false
 	case x.failure == nil, x.spent.reported, x.failure.outcome == outcomeClientGone:
 		return true
 	}
 	return !x.first.IsZero()
 }
+
+// atWork tells whether an upstream has the request, or had it when it ended: not when
+// none was reached, nor when the last one had failed and another try was to come.
+func (x *exchange) atWork() bool { return x.try != nil && x.try.reached.Load() && !x.try.over }
