@@ -74,7 +74,7 @@ func (x *exchange) prompt(q *request) []route.Block {
 func refusal(r *fleet.Refused) *failure {
 	f := &failure{status: http.StatusServiceUnavailable, remedy: anotherTarget, cause: r}
 	if r.RetryAfter > 0 {
-		f.retryAfter = strconv.Itoa(int(math.Ceil(r.RetryAfter.Seconds())))
+		f.retryAfter, f.wait = strconv.Itoa(int(math.Ceil(r.RetryAfter.Seconds()))), r.RetryAfter
 	}
 	switch {
 	case r.Reason == fleet.QueueTimeout:

@@ -95,7 +95,7 @@ func (x *exchange) authenticate() *failure {
 
 // succeed answers with a whole body.
 func (x *exchange) succeed(contentType string, body []byte) {
-	x.tellLimits()
+	x.settleAndTell()
 	x.tellTaken()
 	x.keepAnswer(contentType, body)
 	x.committed = true
@@ -113,7 +113,7 @@ func (x *exchange) fail(f *failure) {
 	x.releaseKey()
 	if !x.committed {
 		x.w.Header().Del("X-Llmctl-Cache") // an error is neither from a cache nor from a model
-		x.tellLimits()
+		x.settleAndTell()
 		x.tellTaken()
 	}
 	x.deadline.within(x.patience())

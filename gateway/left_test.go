@@ -73,6 +73,7 @@ func TestAClientThatLeavesDuringThePrefillSavesAllOutput(t *testing.T) {
 	wait(t, arrived, "the request")
 	leave()
 	<-done
+	until(t, "the gateway to notice", func() bool { return strings.Contains(s.logs.String(), "client_gone") })
 	s.settled()
 	want := bill{Input: 1, Cost: "0.000001", Outcome: "client_gone", Estimated: true, SavedBy: usage.Cancellation, SavedOutput: 100}
 	if diff := cmp.Diff(want, billOf(s.leftRecord())); diff != "" {
@@ -95,6 +96,7 @@ func TestAClientThatLeavesBetweenTwoTriesPaysAndSavesNothing(t *testing.T) {
 	until(t, "the pause", func() bool { return calls.Load() == 1 && s.inFlight() == 0 })
 	leave()
 	<-done
+	until(t, "the gateway to notice", func() bool { return strings.Contains(s.logs.String(), "client_gone") })
 	s.settled()
 	if diff := cmp.Diff(bill{Cost: "0", Outcome: "client_gone"}, billOf(s.leftRecord())); diff != "" || calls.Load() != 1 {
 		t.Errorf("%d calls (-want +got)\n%s", calls.Load(), diff)
