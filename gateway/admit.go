@@ -27,6 +27,7 @@ type placement struct {
 func (x *exchange) admit(ctx context.Context, q *request, tried []*fleet.Endpoint) *failure {
 	p := x.try.target.provider
 	ask := q.ask(x.try.target.room(q.input)).Tokens
+	asked := x.g.now()
 	lease, err := p.pool.Acquire(ctx, fleet.Want{
 		Model: x.try.target.model, Tenant: x.who.tenant.name, Class: x.class, Weight: x.who.tenant.weight,
 		Tokens: ask.Input + ask.Output,
@@ -48,6 +49,7 @@ func (x *exchange) admit(ctx context.Context, q *request, tried []*fleet.Endpoin
 		return refusal(refused)
 	}
 	if f := interruption(ctx); f != nil {
+		x.queued += x.g.now().Sub(asked) // it left the queue, which has forgotten it
 		return f
 	}
 	return &failure{status: http.StatusInternalServerError, outcome: outcomeInternal, cause: err,
@@ -72,7 +74,7 @@ func (x *exchange) prompt(q *request) []route.Block {
 func refusal(r *fleet.Refused) *failure {
 	f := &failure{status: http.StatusServiceUnavailable, remedy: anotherTarget, cause: r}
 	if r.RetryAfter > 0 {
-		f.retryAfter = strconv.Itoa(int(math.Ceil(r.RetryAfter.Seconds())))
+		f.retryAfter, f.wait = strconv.Itoa(int(math.Ceil(r.RetryAfter.Seconds()))), r.RetryAfter
 	}
 	switch {
 	case r.Reason == fleet.QueueTimeout:

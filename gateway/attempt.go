@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"mime"
@@ -19,6 +20,7 @@ type attempt struct {
 	lease     *fleet.Lease // of an endpoint; nil until one is picked
 	reached   atomic.Bool  // the upstream got at least the header
 	unreached bool         // the endpoint gave no answer at all
+	over      bool         // it failed, and another one is to follow
 	placed    time.Time    // when it got its first endpoint; zero before that
 	answered  http.Header  // of the endpoint's answer; nil without one
 }
@@ -49,7 +51,7 @@ func (x *exchange) forward(q *request, plan []step) *failure {
 	own := ownSteps(plan)
 	var f *failure
 	if own > 0 {
-		f = x.rounds(ctx, q, plan[:own], plan[own:])
+		f = x.rounds(ctx, q, plan[:own], plan[own:], nil)
 	}
 	for i := own; i < len(plan); i++ {
 		if own > 0 || i > own {
@@ -59,9 +61,8 @@ func (x *exchange) forward(q *request, plan []step) *failure {
 			if i = next(plan, i, f); i == len(plan) {
 				break
 			}
-			x.missed(f)
 		}
-		f = x.rounds(ctx, q, plan[i:i+1], plan[i+1:])
+		f = x.rounds(ctx, q, plan[i:i+1], plan[i+1:], f)
 	}
 	return f
 }
@@ -77,49 +78,96 @@ func ownSteps(plan []step) int {
 }
 
 // rounds tries targets in turn, each again after all others, until one answers or
-// the tries are used up. after is what the plan has when they are.
-func (x *exchange) rounds(ctx context.Context, q *request, steps, after []step) (f *failure) {
+// the tries are used up. after is what the plan has when they are, and earlier how the
+// last attempt at other targets failed. A target that was sent nothing, since it had no
+// room or its protocol no words, has used up no try.
+func (x *exchange) rounds(ctx context.Context, q *request, steps, after []step, earlier *failure) (f *failure) {
 	r := &x.model.retry
-	for n, at := 1, 0; ; n++ {
-		before := f
-		s := &steps[at]
+	at, m, unfit := x.following(q, steps, -1)
+	if at < 0 {
+		return cmp.Or(earlier, unfit)
+	}
+	for n := 1; ; {
+		before, s := f, &steps[at]
+		if last := cmp.Or(f, earlier); last != nil && x.try != nil {
+			x.missed(last)
+		}
 		x.stepTo(s)
 		x.spills = spilling(steps[at+1:], s.target) || spilling(after, s.target)
-		f = x.attempt(ctx, q, s.target)
+		f = x.attempt(ctx, q, s.target, m)
 		s.tried = true
 		if before != nil && f != nil && f.outcome == outcomeUnhealthy {
 			f = before // which says more than that nothing is left to try
 			s.out = true
 		}
-		if f == nil || f.remedy == noRemedy || x.committed || n >= r.attempts {
+		sent := x.try.lease != nil
+		if f == nil || f.remedy == noRemedy || x.committed || sent && n >= r.attempts {
 			return f
+		}
+		if !sent && f.saturated() {
+			outOfRoom(steps, s.target.provider)
 		}
 		// Some cannot serve the request, or not for long.
 		s.out = s.out || f.remedy == anotherTarget || f.wait > longestHint || f.deserted && len(after) > 0
-		next := following(steps, at)
-		if next < 0 || !r.grant(x.g.elapsed(x.g.now())) {
+		if at, m, _ = x.following(q, steps, at); at < 0 || sent && !r.grant(x.g.elapsed(x.g.now())) {
 			return f
 		}
-		if steps[next].tried {
+		if steps[at].tried {
+			x.try.over = true
 			if ended := sleep(ctx, max(f.wait, health.Backoff(r.backoff, n, x.g.rand()))); ended != nil {
 				return ended
 			}
 		} else {
-			steps[next].instead = string(f.outcome)
+			steps[at].instead = string(f.outcome)
 		}
-		x.missed(f)
-		at = next
+		if sent {
+			n++
+		}
 	}
 }
 
-// following is the step after one, round and round, that is not out; −1 without any.
-func following(steps []step, at int) int {
+// outOfRoom takes out all targets of a provider: they share its room, and its queue.
+func outOfRoom(steps []step, p *provider) {
 	for i := range steps {
-		if next := (at + 1 + i) % len(steps); !steps[next].out {
-			return next
-		}
+		steps[i].out = steps[i].out || steps[i].target.provider == p
 	}
-	return -1
+}
+
+// following is the step after one, round and round, that is not out, and the request
+// in its provider's protocol; −1 without any, and why the last one has no words for it.
+// The plan has none that lacks them, as far as it can be known beforehand.
+func (x *exchange) following(q *request, steps []step, at int) (next int, m *message, unfit *failure) {
+	for i := range steps {
+		next := (at + 1 + i) % len(steps)
+		if steps[next].out {
+			continue
+		}
+		if m, unfit = x.prepare(q, steps[next].target); unfit == nil {
+			return next, m, nil
+		}
+		steps[next].out = true
+	}
+	return -1, nil, unfit
+}
+
+// message is a request as a target's provider takes it.
+type message struct {
+	path      string
+	body      []byte
+	hideUsage bool // of a stream: the client did not ask for it
+}
+
+// prepare puts the request into the protocol of a target's provider.
+func (x *exchange) prepare(q *request, t *target) (*message, *failure) {
+	body, hideUsage, err := q.fitted(t).address(x.dress(t))
+	if err != nil {
+		return nil, invalid(err.Error())
+	}
+	path, body, unfit := t.provider.kind.encode(x.dialect, x.r.URL.Path, body)
+	if unfit != nil {
+		return nil, unfit
+	}
+	return &message{path, body, hideUsage}, nil
 }
 
 // request notes a request in the retry budget.
@@ -163,21 +211,12 @@ func (x *exchange) blame(e *fleet.Endpoint, f *failure) {
 	x.g.metrics.upstream.WithLabelValues(x.try.target.provider.name, e.URL, string(f.outcome)).Inc()
 }
 
-// attempt tries one target once: it picks an endpoint, sends, and passes the
-// answer on.
-func (x *exchange) attempt(ctx context.Context, q *request, t *target) (f *failure) {
+// attempt tries one target once: it picks an endpoint, sends the message to it, and
+// passes the answer on.
+func (x *exchange) attempt(ctx context.Context, q *request, t *target, m *message) (f *failure) {
 	x.start(q, t)
 	ctx, end := x.startAttempt(ctx, q, t)
 	defer func() { end(f) }()
-	p := t.provider
-	body, hideUsage, err := q.fitted(t).address(x.dress(t))
-	if err != nil {
-		return invalid(err.Error())
-	}
-	path, body, refused := p.kind.encode(x.dialect, x.r.URL.Path, body)
-	if refused != nil {
-		return refused
-	}
 	x.enter(phaseAdmission)
 	if f := x.admit(ctx, q, nil); f != nil {
 		return f
@@ -186,7 +225,7 @@ func (x *exchange) attempt(ctx context.Context, q *request, t *target) (f *failu
 	x.try.placed = x.g.now()
 	fared := fleet.Neutral // unless this returns
 	defer func() { x.try.lease.Release(fared) }()
-	f = x.exchangeWith(ctx, q, path, body, hideUsage)
+	f = x.exchangeWith(ctx, q, m)
 	now := x.g.now()
 	x.back(now)
 	x.countOperation(f, now)
@@ -209,13 +248,13 @@ func (x *exchange) dress(t *target) dress {
 }
 
 // exchangeWith sends the request to the endpoint, and passes the answer on.
-func (x *exchange) exchangeWith(ctx context.Context, q *request, path string, body []byte, hideUsage bool) *failure {
+func (x *exchange) exchangeWith(ctx context.Context, q *request, m *message) *failure {
 	p := x.try.target.provider
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	timers := newTimers(cancel, x.model.timeouts, q.stream)
 	defer timers.stop()
-	response, f := x.send(ctx, q, path, body)
+	response, f := x.send(ctx, q, m.path, m.body)
 	if f != nil {
 		return f
 	}
@@ -234,7 +273,7 @@ func (x *exchange) exchangeWith(ctx context.Context, q *request, path string, bo
 		x.coolDown(response)
 		return upstreamFailure(x.dialect, x.try.target, response, x.g.now())
 	}
-	return x.pass(ctx, response, &relay{x: x, asked: q.stream, hideUsage: hideUsage, choices: q.choices, timers: timers, gate: x.model.newGate(), beat: x.newHeartbeat(cancel)})
+	return x.pass(ctx, response, &relay{x: x, asked: q.stream, hideUsage: m.hideUsage, choices: q.choices, timers: timers, gate: x.model.newGate(), beat: x.newHeartbeat(cancel)})
 }
 
 // start begins an attempt with a clean slate: what an earlier one used before it

@@ -165,7 +165,6 @@ func (x *exchange) whole(ctx context.Context, response *http.Response) *failure 
 		return f
 	}
 	x.caching.recorder.Document(body)
-	x.settle()
 	x.try.lease.Release(fleet.OK)
 	x.setCostHeader(x.w.Header())
 	x.succeed("application/json", body)

@@ -47,8 +47,8 @@ func TestEmbeddingsOfTheCacheAreMetered(t *testing.T) {
 	s := serve(t, embedsCounted(&embeddings, true), budgeted(&now, 1e6, 0), cachingByMeaning, pricedEmbeddings, keeping(t),
 		configure(func(c *config.Config) { c.Tenants[0].Limits.RPM, c.Tenants[0].Limits.InputTPM = 10, 1000 }))
 	for _, step := range []struct{ question, cache, requests, input string }{
-		{"cancel my order", "miss", "9", "994"},            // of the prompt's estimate, 6
-		{"please cancel my order", "semantic", "8", "989"}, // which became 11
+		{"cancel my order", "miss", "9", "989"},            // of the usage, 11
+		{"please cancel my order", "semantic", "8", "989"}, // nothing
 	} {
 		got := s.post(asking(step.question))
 		if v := got.header.Get("X-Llmctl-Cache"); got.status != 200 || v != step.cache {

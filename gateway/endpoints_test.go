@@ -255,7 +255,7 @@ func TestOverloadIsShed(t *testing.T) {
 	until(t, "the second request to wait", func() bool { return s.waiting() == 1 })
 	expect := func(a answer, outcome string) {
 		t.Helper()
-		if a.status != 503 || gjson.Get(a.body, "error.code").Str != "overloaded" || a.header.Get("Retry-After") == "" {
+		if a.status != 503 || gjson.Get(a.body, "error.code").Str != "overloaded" || a.header.Get("Retry-After") == "" || a.header.Get("Retry-After-Ms") == "" {
 			t.Errorf("%s: status %d, Retry-After %q, body %s", outcome, a.status, a.header.Get("Retry-After"), a.body)
 		}
 		if !strings.Contains(s.logs.String(), `"outcome":"`+outcome+`"`) {
@@ -384,7 +384,7 @@ func TestBreakerOverHTTP(t *testing.T) {
 	}
 	w.called()
 	a := w.post(streamBody)
-	if a.status != 503 || gjson.Get(a.body, "error.code").Str != "no_healthy_upstream" || a.header.Get("Retry-After") != "5" || len(w.called()) != 0 {
+	if a.status != 503 || gjson.Get(a.body, "error.code").Str != "no_healthy_upstream" || a.header.Get("Retry-After") != "5" || a.header.Get("Retry-After-Ms") != "5000" || len(w.called()) != 0 {
 		t.Errorf("status %d, Retry-After %q: %s", a.status, a.header.Get("Retry-After"), a.body)
 	}
 	if page := w.metrics(); !strings.Contains(page, `provider="cluster",state="resting"} 1`) {

@@ -96,7 +96,7 @@ func (x *exchange) authenticate() *failure {
 
 // succeed answers with a whole body.
 func (x *exchange) succeed(contentType string, body []byte) {
-	x.tellLimits()
+	x.settleAndTell()
 	x.tellTaken()
 	x.keepAnswer(contentType, body)
 	x.committed = true
@@ -114,7 +114,7 @@ func (x *exchange) fail(f *failure) {
 	x.releaseKey()
 	if !x.committed {
 		x.w.Header().Del("X-Llmctl-Cache") // an error is neither from a cache nor from a model
-		x.tellLimits()
+		x.settleAndTell()
 		x.tellTaken()
 	}
 	x.deadline.within(x.patience())
@@ -175,7 +175,7 @@ func (x *exchange) settle() {
 // when the upstream was at work.
 func (x *exchange) chargeable() bool {
 	switch {
-	case x.try == nil || !x.try.reached.Load():
+	case !x.atWork():
 		return false
 	case x.failure == nil, x.failure.outcome == outcomeClientGone:
 		return true
@@ -184,3 +184,7 @@ func (x *exchange) chargeable() bool {
 	}
 	return !x.first.IsZero()
 }
+
+// atWork tells whether an upstream has the request, or had it when it ended: not when
+// none was reached, nor when the last one had failed and another try was to come.
+func (x *exchange) atWork() bool { return x.try != nil && x.try.reached.Load() && !x.try.over }

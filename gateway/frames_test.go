@@ -164,3 +164,32 @@ func TestLongStreamsTakeNoMoreMemoryThanShortOnes(t *testing.T) {
 		t.Errorf("%v allocations for each of 100 events, %v for each of 50,000", short, long)
 	}
 }
+
+// The work for a long event is that for its bytes, each once, however many pieces it
+// comes in: what was looked at is kept and never looked at again, so that nobody notices
+// when it is overwritten with ends of events.
+func TestWhatWasLookedAtIsNotLookedAtAgain(t *testing.T) {
+	var f framer
+	const pieces = 1000
+	frames := 0
+	push := func(piece string) {
+		for one := range f.push([]byte(piece)) {
+			frames++
+			if want := len("data: ") + pieces*len("piece") + 2; !one.isEvent || len(one.raw) != want || len(one.event.Data) != pieces*len("piece") {
+				t.Fatalf("a frame of %d bytes, %q…, want %d", len(one.raw), one.raw[:min(20, len(one.raw))], want)
+			}
+		}
+		for i := range f.pending {
+			f.pending[i] = '\n'
+		}
+	}
+	push("data: ")
+	for range pieces {
+		push("piece")
+	}
+	push("\n")
+	push("\n")
+	if frames != 1 {
+		t.Errorf("%d events, want one", frames)
+	}
+}

@@ -33,7 +33,7 @@ func (messages) encode(d *dialect, path string, body []byte) (string, []byte, *f
 
 // unserved is a request that one provider cannot serve; another one may.
 func unserved(problem *openai.Error) *failure {
-	return &failure{status: http.StatusBadRequest, outcome: outcomeInvalid, remedy: anotherTarget, body: problem}
+	return &failure{status: http.StatusBadRequest, outcome: outcomeUnroutable, noRetry: true, remedy: anotherTarget, body: problem}
 }
 
 func (messages) decode(_ *dialect, response *http.Response) *http.Response {

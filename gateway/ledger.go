@@ -95,7 +95,7 @@ func (x *exchange) cost() (usage.Cost, usage.Saved) {
 	}
 	tokens := x.used()
 	var saved usage.Saved
-	if x.outcome() == outcomeClientGone {
+	if x.outcome() == outcomeClientGone && x.atWork() {
 		saved = usage.Cancelled(price, x.account.allowed, tokens.Output)
 	}
 	return price.Cost(tokens), saved

@@ -59,7 +59,16 @@ func (x *exchange) reserve(q *request, plan []step) ([]step, *failure) {
 	}
 }
 
-// tellLimits tells a client where it stands, of whom nothing was asked.
+// settleAndTell settles before the header of an answer goes out, and tells its client
+// where it stands after that: what it may ask for next, debt included. Where the store
+// does not say, the levels of the reservation stay.
+func (x *exchange) settleAndTell() {
+	x.settle()
+	x.toldLimits = x.toldLimits && x.reservation == nil
+	x.tellLimits()
+}
+
+// tellLimits tells a client where it stands, who was not told yet.
 func (x *exchange) tellLimits() {
 	if x.who == nil || x.toldLimits {
 		return
@@ -100,11 +109,6 @@ var limitHeaderNames = [4][3]string{
 	{"X-Ratelimit-Limit-Output-Tokens", "X-Ratelimit-Remaining-Output-Tokens", "X-Ratelimit-Reset-Output-Tokens"},
 }
 
-// hopeless is the wait from which on clients are told not to retry by themselves:
-// OpenAI's SDKs ignore a Retry-After of a minute and more, and would come again at
-// once.
-const hopeless = time.Minute
-
 // limited is the failure of a request that its limits did not admit.
 func (x *exchange) limited(err error) *failure {
 	if f := interruption(x.r.Context()); f != nil {
@@ -139,9 +143,9 @@ func rejected(r *limit.Rejection) *failure {
 	}
 	// One that is too costly would fit when the day or month has ended, and a cheaper one
 	// does now: clients that stay away from a key until then must not hear of that time.
-	if r.Retryable && (!r.TooCostly() || r.RetryAfter <= hopeless) {
+	if r.Retryable && (!r.TooCostly() || r.RetryAfter < hopeless) {
 		f.retryAfter, f.wait = strconv.FormatInt(r.RetryAfterSeconds(), 10), r.RetryAfter
 	}
-	f.noRetry = !r.Retryable || r.Quota() && r.RetryAfter > hopeless
+	f.noRetry = !r.Retryable || r.RetryAfter >= hopeless
 	return f
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/google/go-cmp/cmp"
 	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/tidwall/gjson"
@@ -41,15 +42,15 @@ func TestLimitsAreReservedSettledAndTold(t *testing.T) {
 	first := s.post(tenTokens) // reserves 1 and 10, uses 11 and 2
 	want := map[string]string{
 		"limit-requests": "6", "remaining-requests": "5", "reset-requests": "10s",
-		"limit-input-tokens": "1000", "remaining-input-tokens": "999", "reset-input-tokens": "60ms",
-		"limit-output-tokens": "20", "remaining-output-tokens": "10", "reset-output-tokens": "30s",
-		"limit-tokens": "20", "remaining-tokens": "10", "reset-tokens": "30s",
+		"limit-input-tokens": "1000", "remaining-input-tokens": "989", "reset-input-tokens": "660ms",
+		"limit-output-tokens": "20", "remaining-output-tokens": "18", "reset-output-tokens": "6s",
+		"limit-tokens": "20", "remaining-tokens": "18", "reset-tokens": "6s",
 	}
 	if diff := cmp.Diff(want, limitHeaders(first.header)); first.status != 200 || diff != "" {
 		t.Errorf("status %d, headers (-want +got):\n%s", first.status, diff)
 	}
-	second := limitHeaders(s.post(tenTokens).header) // 20 − 2 − 10
-	if second["remaining-output-tokens"] != "8" || second["remaining-input-tokens"] != "988" {
+	second := limitHeaders(s.post(tenTokens).header) // 20 − 2 − 2
+	if second["remaining-output-tokens"] != "16" || second["remaining-input-tokens"] != "978" {
 		t.Errorf("after settling: %v", second)
 	}
 	big := s.post(strings.Replace(tenTokens, `"max_tokens":10`, `"max_tokens":17`, 1)) // 16 are left
@@ -97,7 +98,7 @@ func TestARequestWithoutMaxTokensTakesWhatIsLeft(t *testing.T) {
 		left       string
 		retryAfter string
 	}{
-		{plainBody, 200, "0", ""},   // holds all 500, uses 300
+		{plainBody, 200, "200", ""}, // holds all 500, uses 300
 		{plainBody, 200, "0", ""},   // holds the 200 that are left, uses 300
 		{plainBody, 429, "0", "20"}, // for an eighth, 63, and 100 of debt
 		{tenTokens, 429, "0", "14"}, // for 10 and the debt
@@ -238,5 +239,56 @@ func TestKeysHaveLimitsBesideTheTenant(t *testing.T) {
 		if got := s.do(r); got.status != step.want {
 			t.Errorf("%s: status %d, want %d", step.key, got.status, step.want)
 		}
+	}
+}
+
+// A header that has not gone out yet tells what is left after the request: with its
+// debt, and with what it gave back when it failed; that of a stream, what is left while
+// it runs.
+func TestHeadersTellTheLevelsAfterTheRequest(t *testing.T) {
+	long := strings.Replace(plainReply, `"completion_tokens":2`, `"completion_tokens":30`, 1)
+	for _, test := range []struct {
+		name        string
+		upstream    http.HandlerFunc
+		body        string
+		left, reset string
+	}{
+		{"used less than was reserved", replies(200, plainReply), tenTokens, "18", "6s"},
+		{"used more than there was", replies(200, long), tenTokens, "0", "1m30s"},
+		{"failed", replies(500, "{}"), tenTokens, "20", "0s"},
+		{"a stream", upstreamAnswers(helloEvent, finishEvent, usageEvent, doneEvent), strings.Replace(tenTokens, "{", `{"stream":true,`, 1), "10", "30s"},
+	} {
+		for _, shared := range []bool{false, true} {
+			edits := []func(*config.Config, *Options){frozen(config.Limits{OutputTPM: 20}, config.Limits{})}
+			if shared {
+				m := miniredis.RunT(t)
+				m.SetTime(time.Now())
+				edits = append(edits, sharing(m, ""))
+			}
+			s := serve(t, test.upstream, edits...)
+			got := limitHeaders(s.post(test.body).header)
+			if got["remaining-output-tokens"] != test.left || got["reset-output-tokens"] != test.reset {
+				t.Errorf("%s, shared %v: %v, want %s left and a reset of %s", test.name, shared, got, test.left, test.reset)
+			}
+			s.settled()
+		}
+	}
+}
+
+// OpenAI's clients ignore a wait of a minute and more, and would come again at once:
+// they are told not to, whatever the wait is for.
+func TestClientsAreToldNotToWaitForAMinute(t *testing.T) {
+	debt := strings.Replace(plainReply, `"completion_tokens":2`, `"completion_tokens":30`, 1)
+	for _, test := range []struct {
+		limit              config.Count
+		after, ms, noRetry string
+	}{{20, "60", "60000", "false"}, {21, "55", "54286", ""}} {
+		s := serve(t, replies(200, debt), frozen(config.Limits{OutputTPM: test.limit}, config.Limits{}))
+		s.post(tenTokens)
+		got := s.post(tenTokens) // for which 20 have to flow in
+		if got.status != 429 || got.header.Get("Retry-After") != test.after || got.header.Get("Retry-After-Ms") != test.ms || got.header.Get("X-Should-Retry") != test.noRetry {
+			t.Errorf("limit %d: status %d, headers %v", test.limit, got.status, got.header)
+		}
+		s.settled()
 	}
 }

@@ -146,6 +146,11 @@ func tooLong(most int64) *failure {
 	return f
 }
 
+// hopeless is the wait from which on clients are told not to retry by themselves:
+// OpenAI's SDKs ignore a Retry-After of a minute and more, and would come again at
+// once.
+const hopeless = time.Minute
+
 // write answers the client.
 func (f *failure) write(w http.ResponseWriter) {
 	h := w.Header()
@@ -155,7 +160,7 @@ func (f *failure) write(w http.ResponseWriter) {
 	if f.wait > 0 {
 		h.Set("Retry-After-Ms", strconv.FormatInt(max(1, (f.wait+time.Millisecond-1).Milliseconds()), 10)) // OpenAI's SDKs read it first
 	}
-	if f.noRetry {
+	if f.noRetry || f.wait >= hopeless {
 		h.Set("X-Should-Retry", "false") // read by OpenAI's SDKs
 	}
 	switch {

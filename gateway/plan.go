@@ -3,7 +3,9 @@ package gateway
 import (
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/llmctl/llmctl/gateway/config"
@@ -33,17 +35,17 @@ type routing struct {
 // stickiness is what the configuration calls it.
 var stickiness = map[string]route.Sticky{"": route.ByRequest, "request": route.ByRequest, "tenant": route.ByTenant, "session": route.BySession}
 
-// newChooser returns what chooses among a model's targets.
-func newChooser(c *config.Model, flags []config.Flag) *route.Chooser {
+// newChooser returns what chooses among a model's targets, which m has already.
+func newChooser(c *config.Model, flags []config.Flag, m *model) *route.Chooser {
 	a := route.Alias{Name: c.Alias, Sticky: stickiness[c.Sticky]}
 	if c.CostCeiling != nil {
 		a.Ceiling, a.Complex = float64(c.CostCeiling.USDPerRequest), c.CostCeiling.UnlessComplexity
 	}
-	for _, t := range c.Targets {
-		a.Targets = append(a.Targets, routeTarget(t))
+	for i, t := range c.Targets {
+		a.Targets = append(a.Targets, routeTarget(t, m.targets[i].provider))
 	}
-	for _, t := range c.Fallback {
-		a.Fallbacks = append(a.Fallbacks, routeTarget(t))
+	for i, t := range c.Fallback {
+		a.Fallbacks = append(a.Fallbacks, routeTarget(t, m.fallbacks[i].provider))
 	}
 	for _, f := range flags {
 		a.Flags = append(a.Flags, route.Flag{Name: f.Name, Percent: f.Percent, Tenants: f.Tenants})
@@ -51,7 +53,7 @@ func newChooser(c *config.Model, flags []config.Flag) *route.Chooser {
 	return route.NewChooser(a)
 }
 
-func routeTarget(t config.Target) route.Target {
+func routeTarget(t config.Target, p *provider) route.Target {
 	usd := func(perMillion *float64) float64 {
 		if perMillion == nil {
 			return 0
@@ -60,7 +62,7 @@ func routeTarget(t config.Target) route.Target {
 	}
 	return route.Target{
 		Name: t.Provider + "/" + t.Model, Weight: t.Share(), Canary: t.Canary,
-		Capabilities: t.Capabilities, Classes: t.Classes, Flag: t.Flag,
+		Capabilities: t.Capabilities, Classes: t.Classes, Flag: t.Flag, Kind: p.kindName,
 		Context: int64(t.Context), TokensFactor: t.TokensFactor,
 		InputUSD: usd(t.USDPer1M.Input), OutputUSD: usd(t.USDPer1M.Output),
 	}
@@ -72,8 +74,13 @@ func (x *exchange) plan(q *request) ([]step, *failure) {
 	if f != nil {
 		return nil, f
 	}
+	unfit := x.unfit(q)
+	features.Unfit = slices.Collect(maps.Keys(unfit))
 	p, err := x.model.chooser.Choose(features)
 	x.left = p.Left
+	if refusal, ok := errors.AsType[*route.Refusal](err); ok && refusal.Why == route.Inexpressible {
+		return nil, unfit[refusal.Kind]
+	}
 	if err != nil {
 		return nil, unroutable(err)
 	}
@@ -85,6 +92,23 @@ func (x *exchange) plan(q *request) ([]step, *failure) {
 		steps[0].instead = string(p.Left[0].Why) // no target is left, so one was left out
 	}
 	return steps, nil
+}
+
+// unfit are the kinds of the model's providers that cannot express the request, each
+// with what its client is told when no other is left. A protocol is asked by putting
+// the request into it: what it then refuses, it would refuse in any attempt, for no
+// target's edits of the body have a part in it.
+func (x *exchange) unfit(q *request) map[string]*failure {
+	var unfit map[string]*failure
+	for name, k := range x.model.kinds {
+		if _, _, f := k.encode(x.dialect, x.r.URL.Path, q.body); f != nil {
+			if unfit == nil {
+				unfit = map[string]*failure{}
+			}
+			unfit[name] = f
+		}
+	}
+	return unfit
 }
 
 // at is a target of the model, or one of its fallbacks.

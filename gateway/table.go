@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -53,6 +54,7 @@ type model struct {
 	output          []*check.Filter
 	caches          *caches          // nil for an alias without any
 	chooser         *route.Chooser   // among targets and fallbacks
+	kinds           map[string]kind  // of their providers, by name
 	judges          bool             // requests by their complexity
 	sketch          *segments.Sketch // nil when there is to be no report
 }
@@ -134,7 +136,7 @@ func newTable(c *config.Config, env config.Environment, client *http.Client, old
 func newModel(c *config.Model, providers map[string]*provider, flags []config.Flag) *model {
 	m := &model{
 		alias: c.Alias, limit: c.MaxTokens, timeouts: c.Timeouts.WithDefaults(), rename: c.ResponseModel == "alias", storedResponses: c.StoredResponses,
-		chooser: newChooser(c, flags), judges: c.CostCeiling != nil,
+		judges: c.CostCeiling != nil, kinds: map[string]kind{},
 		retry: retryRules{attempts: config.DefaultAttempts, backoff: config.DefaultBackoff},
 	}
 	if c.Retry.Attempts > 0 {
@@ -161,6 +163,10 @@ func newModel(c *config.Model, providers map[string]*provider, flags []config.Fl
 		f.fallback, f.patient = true, !config.On(t.WhenSaturated)
 		m.fallbacks = append(m.fallbacks, f)
 	}
+	for _, t := range slices.Concat(m.targets, m.fallbacks) {
+		m.kinds[t.provider.kindName] = t.provider.kind
+	}
+	m.chooser = newChooser(c, flags, m)
 	return m
 }
 

@@ -31,6 +31,7 @@ type Target struct {
 	Capabilities []string // nil: nothing is known against it
 	Classes      []string // latency classes that it serves; nil: all
 	Flag         string   // empty: for all requests
+	Kind         string   // of its provider: the protocol that requests are put into
 	Context      int64    // tokens of prompt and answer that fit; 0: unknown
 	// TokensFactor is how many of its tokens one of the gateway's estimate is,
 	// since tokenizers differ; 0 means 1.
@@ -53,6 +54,7 @@ type Features struct {
 	Session    string // empty: none
 	Class      string
 	Needs      []string // capabilities without which it can not be answered
+	Unfit      []string // kinds of provider whose protocol cannot express it
 	Input      int64    // tokens of the prompt, estimated
 	Output     int64    // tokens of one answer that were asked for; 0 when there is no bound
 	MostOutput int64    // tokens of all answers together, for what it may cost

@@ -139,36 +139,41 @@ func (c *Chooser) candidate(i int, f *Features, key uint64) candidate {
 }
 
 // affordable applies the ceiling: what is above it is for complex requests, and
-// for these it goes first. When all is above it, others get the cheapest.
+// for these it goes first. When all is above it, the ceiling is where the cheapest
+// is: others get that one, and complex requests what costs more first.
 func (c *Chooser) affordable(fit []candidate, f *Features, p *Plan) []candidate {
 	if c.alias.Ceiling == 0 || len(fit) == 0 {
 		return fit
 	}
-	above := func(k candidate) bool { return k.cost > c.alias.Ceiling }
+	cheapest := slices.MinFunc(fit, func(a, b candidate) int { return cmp.Or(cmp.Compare(a.cost, b.cost), a.compare(b)) })
 	if f.Complexity >= c.alias.Complex {
-		for i := range fit {
-			switch {
-			case !above(fit[i]):
-				fit[i].tier++
-			case fit[i].reason == Drawn:
-				fit[i].reason = Complex
-			}
-		}
+		dearFirst(fit, max(c.alias.Ceiling, cheapest.cost))
 		return fit
 	}
-	if all := !slices.ContainsFunc(fit, func(k candidate) bool { return !above(k) }); all {
-		cheapest := slices.MinFunc(fit, func(a, b candidate) int { return cmp.Or(cmp.Compare(a.cost, b.cost), a.compare(b)) })
-		cheapest.reason = Cheapest
-		above = func(k candidate) bool { return k.index != cheapest.index }
-		fit[slices.IndexFunc(fit, func(k candidate) bool { return !above(k) })] = cheapest
+	fits := func(k candidate) bool { return k.cost <= c.alias.Ceiling }
+	if !fits(cheapest) {
+		fits = func(k candidate) bool { return k.index == cheapest.index }
+		fit[slices.IndexFunc(fit, fits)].reason = Cheapest
 	}
 	return slices.DeleteFunc(fit, func(k candidate) bool {
-		if !above(k) {
+		if fits(k) {
 			return false
 		}
 		p.Left = append(p.Left, Left{Target: k.index, Why: AboveCeiling})
 		return true
 	})
+}
+
+// dearFirst puts what is above the ceiling before what is not.
+func dearFirst(fit []candidate, ceiling float64) {
+	for i := range fit {
+		switch {
+		case fit[i].cost <= ceiling:
+			fit[i].tier++
+		case fit[i].reason == Drawn:
+			fit[i].reason = Complex
+		}
+	}
 }
 
 // fallBack appends the fallbacks that fit.

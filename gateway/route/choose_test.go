@@ -33,6 +33,7 @@ func TestChoose(t *testing.T) {
 	batch := Target{Name: "batch", Weight: 1, Classes: []string{"batch"}}
 	beta := Target{Name: "beta", Weight: 1, Flag: "beta"}
 	vendor := Target{Name: "vendor", Context: 4000, TokensFactor: 1.5}
+	foreign := Target{Name: "foreign", Weight: 1, Kind: "foreign"}
 	flags := []Flag{{Name: "beta", Tenants: []string{"early"}}}
 	tests := []struct {
 		name     string
@@ -40,6 +41,9 @@ func TestChoose(t *testing.T) {
 		features Features
 		want     string
 	}{
+		{"no words for it", Alias{Targets: []Target{small, foreign}, Fallbacks: []Target{foreign, vendor}}, Features{Unfit: []string{"letters", "foreign"}}, "small:weight vendor:fallback | foreign:provider foreign:provider"},
+		{"no words for it at the target: the fallback serves", Alias{Targets: []Target{foreign}, Fallbacks: []Target{vendor}}, Features{Unfit: []string{"foreign"}}, "vendor:fallback | foreign:provider"},
+		{"too long by the estimate where there are words for it", Alias{Targets: []Target{foreign, small}}, Features{Input: 9000, Unfit: []string{"foreign"}}, "small:nearly_full | foreign:provider"},
 		{"one target", Alias{Targets: []Target{small}}, Features{}, "small:weight |"},
 		{"one without weight is not there", Alias{Targets: []Target{off, small}}, Features{}, "small:weight |"},
 		{"fallbacks follow", Alias{Targets: []Target{small}, Fallbacks: []Target{vendor, large}}, Features{}, "small:weight vendor:fallback large:fallback |"},
@@ -58,6 +62,9 @@ func TestChoose(t *testing.T) {
 		{"above the ceiling", Alias{Targets: []Target{small, large}, Ceiling: 0.01, Complex: 0.5}, Features{Input: 2000, MostOutput: 1000}, "small:weight | large:cost"},
 		{"above the ceiling, complex", Alias{Targets: []Target{small, large}, Ceiling: 0.01, Complex: 0.5}, Features{Input: 2000, MostOutput: 1000, Complexity: 0.5}, "large:complexity small:spare |"},
 		{"all above the ceiling", Alias{Targets: []Target{large, small}, Ceiling: 1e-9, Complex: 0.5}, Features{Input: 2000, MostOutput: 1000}, "small:cheapest | large:cost"},
+		{"all above the ceiling, complex", Alias{Targets: []Target{small, large}, Ceiling: 1e-9, Complex: 0.5}, Features{Input: 2000, MostOutput: 1000, Complexity: 0.5}, "large:complexity small:spare |"},
+		{"all above the ceiling at one price, complex", Alias{Targets: []Target{large}, Ceiling: 1e-9, Complex: 0.5}, Features{Input: 2000, MostOutput: 1000, Complexity: 0.5}, "large:weight |"},
+		{"none above the ceiling, complex", Alias{Targets: []Target{small}, Ceiling: 0.01, Complex: 0.5}, Features{Input: 2000, MostOutput: 1000, Complexity: 0.5}, "small:weight |"},
 		{"the ceiling is not for fallbacks", Alias{Targets: []Target{small}, Fallbacks: []Target{large}, Ceiling: 0.01, Complex: 0.5}, Features{Input: 2000, MostOutput: 1000}, "small:weight large:fallback |"},
 		{"a fallback that is a target", Alias{Targets: []Target{small}, Fallbacks: []Target{small, vendor, vendor}}, Features{}, "small:weight vendor:fallback | small:twice vendor:twice"},
 		{"too long by the estimate alone", Alias{Targets: []Target{small}, Fallbacks: []Target{vendor}}, Features{Input: 9000}, "small:nearly_full | vendor:context"},
@@ -96,6 +103,7 @@ func TestRefusals(t *testing.T) {
 		{"the class", targets[2:], Features{Class: "interactive"}, Refusal{Why: OtherClass, Class: "interactive"}, `this model does not serve requests of the class "interactive"`},
 		{"the flag", targets[3:], Features{}, Refusal{Why: FlagOff}, "no such model"},
 		{"what came nearest", targets, Features{Class: "interactive", Input: 9000}, Refusal{Why: TooLong, Limit: 2000, Input: 18000}, ""},
+		{"no words for it", []Target{{Name: "e", Weight: 1, Kind: "foreign"}}, Features{Unfit: []string{"foreign"}}, Refusal{Why: Inexpressible, Kind: "foreign"}, "this model's provider has no words for what the request asks for"},
 		{"nothing there", nil, Features{}, Refusal{Why: FlagOff}, "no such model"},
 	}
 	for _, test := range tests {
@@ -115,22 +123,25 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// pick makes any set of words, or nil.
+func pick(t *rapid.T, label string, from ...string) []string {
+	if rapid.Bool().Draw(t, label+" unknown") {
+		return nil
+	}
+	return rapid.SliceOfDistinct(rapid.SampledFrom(from), rapid.ID[string]).Draw(t, label)
+}
+
 // drawTarget makes any target.
 func drawTarget(t *rapid.T, i int) Target {
-	pick := func(label string, from ...string) []string {
-		if rapid.Bool().Draw(t, label+" unknown") {
-			return nil
-		}
-		return rapid.SliceOfDistinct(rapid.SampledFrom(from), rapid.ID[string]).Draw(t, label)
-	}
 	return Target{
 		Name:         rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "name") + fmt.Sprint(i%2),
 		Weight:       rapid.IntRange(0, 3).Draw(t, "weight"),
 		Canary:       rapid.Bool().Draw(t, "canary"),
-		Capabilities: pick("capabilities", "tools", "vision"),
-		Classes:      pick("classes", "interactive", "batch"),
+		Capabilities: pick(t, "capabilities", "tools", "vision"),
+		Classes:      pick(t, "classes", "interactive", "batch"),
 		Flag:         rapid.SampledFrom([]string{"", "", "f", "g"}).Draw(t, "flag"),
 		Context:      rapid.Int64Range(0, 3000).Draw(t, "context"),
+		Kind:         rapid.SampledFrom([]string{"openai", "foreign"}).Draw(t, "kind"),
 		TokensFactor: rapid.SampledFrom([]float64{0, 1, 1.3}).Draw(t, "factor"),
 		InputUSD:     rapid.Float64Range(0, 1e-5).Draw(t, "input price"),
 		OutputUSD:    rapid.Float64Range(0, 1e-5).Draw(t, "output price"),
@@ -158,6 +169,7 @@ func TestAPlanKeepsItsRules(t *testing.T) {
 			Class: rapid.SampledFrom([]string{"interactive", "batch"}).Draw(t, "class"),
 			Needs: rapid.SliceOfDistinct(rapid.SampledFrom([]string{"tools", "vision"}), rapid.ID[string]).Draw(t, "needs"),
 			Input: rapid.Int64Range(0, 3000).Draw(t, "input"), Output: rapid.Int64Range(0, 1000).Draw(t, "output"),
+			Unfit:      pick(t, "unfit", "openai", "foreign"),
 			Complexity: rapid.Float64Range(0, 1).Draw(t, "complexity"), Draw: rapid.Uint64().Draw(t, "draw"),
 		}
 		f.MostOutput = 2 * f.Output
@@ -189,6 +201,9 @@ func TestAPlanKeepsItsRules(t *testing.T) {
 			if target.Capabilities != nil && slices.ContainsFunc(f.Needs, func(need string) bool { return !slices.Contains(target.Capabilities, need) }) {
 				t.Fatalf("%s lacks a capability", target.Name)
 			}
+			if slices.Contains(f.Unfit, target.Kind) {
+				t.Fatalf("%s has no words for the request", target.Name)
+			}
 			if k.Reason != NearlyFull && target.Context > 0 && f.tokens(target) > target.Context {
 				t.Fatalf("%s is too small", target.Name)
 			}
@@ -217,6 +232,24 @@ func TestAPlanKeepsItsRules(t *testing.T) {
 			t.Fatalf("another plan the second time:\n%s", diff)
 		}
 	})
+}
+
+// Also where all costs more than the ceiling, a complex request never goes to the
+// cheapest first, whatever is drawn, and an ordinary one always does.
+func TestComplexRequestsGoToDearTargetsWhateverIsDrawn(t *testing.T) {
+	cheap := Target{Name: "cheap", Weight: 99, OutputUSD: 1e-6}
+	dear := Target{Name: "dear", Weight: 1, OutputUSD: 1e-5}
+	for _, ceiling := range []float64{1e-9, 2e-3} { // below both, and between them
+		c := NewChooser(Alias{Targets: []Target{cheap, dear}, Ceiling: ceiling, Complex: 0.5})
+		for i := range 200 {
+			for complexity, want := range map[float64]int{0.4: 0, 0.6: 1} {
+				p, err := c.Choose(&Features{MostOutput: 1000, Complexity: complexity, Draw: uint64(i) << 56})
+				if err != nil || p.Choices[0].Target != want {
+					t.Fatalf("ceiling %g, complexity %g, draw %d: %s, %v", ceiling, complexity, i, told(c, p), err)
+				}
+			}
+		}
+	}
 }
 
 func BenchmarkChoose(b *testing.B) {

@@ -146,6 +146,18 @@ func TestASessionStaysWithItsTarget(t *testing.T) {
 	}
 }
 
+// Clients of different tenants name their sessions alike, "1" or "default": each
+// tenant's is drawn for itself, or all of them would fall on one target.
+func TestSessionsOfOneNameAreDrawnForEachTenant(t *testing.T) {
+	c, got := split("assistant", BySession, 50), 0
+	for i := range tenants {
+		f := tenant(i)
+		f.Session = "default"
+		got += arm(t, c, f)
+	}
+	within(t, "half of the tenants' sessions", got, tenants, 0.5)
+}
+
 func TestFlags(t *testing.T) {
 	f := Flag{Name: "beta", Percent: 10, Tenants: []string{"early"}}
 	on := 0

@@ -9,19 +9,20 @@ import (
 type Obstacle string
 
 const (
-	FlagOff      Obstacle = "flag"
-	OtherClass   Obstacle = "class"
-	NoCapability Obstacle = "capability"
-	TooLong      Obstacle = "context"
-	AboveCeiling Obstacle = "cost"
-	NotDrawn     Obstacle = "canary" // its share was not drawn, and it is no spare
-	Twice        Obstacle = "twice"  // in the plan already
-	OverBudget   Obstacle = "budget" // left out later, by whoever knows what is left of one
+	FlagOff       Obstacle = "flag"
+	OtherClass    Obstacle = "class"
+	NoCapability  Obstacle = "capability"
+	Inexpressible Obstacle = "provider" // its provider's protocol has no words for the request
+	TooLong       Obstacle = "context"
+	AboveCeiling  Obstacle = "cost"
+	NotDrawn      Obstacle = "canary" // its share was not drawn, and it is no spare
+	Twice         Obstacle = "twice"  // in the plan already
+	OverBudget    Obstacle = "budget" // left out later, by whoever knows what is left of one
 )
 
 // far orders obstacles by how much of a target was right: a refusal speaks of the
 // one that the request came nearest to.
-var far = []Obstacle{FlagOff, OtherClass, NoCapability, TooLong}
+var far = []Obstacle{FlagOff, OtherClass, NoCapability, Inexpressible, TooLong}
 
 // obstacle returns why a target can not serve the request, or nothing. A need that
 // is lacking comes with it.
@@ -40,6 +41,9 @@ func (c *Chooser) obstacle(t *Target, f *Features, key uint64) (why Obstacle, ne
 				return NoCapability, need
 			}
 		}
+	}
+	if slices.Contains(f.Unfit, t.Kind) {
+		return Inexpressible, ""
 	}
 	if t.Context > 0 && f.tokens(t) > t.Context {
 		return TooLong, ""
@@ -73,6 +77,7 @@ type Refusal struct {
 	Why    Obstacle // of the target that came nearest; FlagOff also when there is no target at all
 	Need   string   // with NoCapability: what was lacking
 	Class  string   // with OtherClass: the request's
+	Kind   string   // with Inexpressible: the provider's
 	Limit  int64    // with TooLong: tokens that fit at most
 	Input  int64    // with TooLong: tokens of the prompt, as the target counts them
 	Output int64    // with TooLong: tokens that the request asks for
@@ -85,6 +90,8 @@ func (r *Refusal) Error() string {
 			r.Limit, r.Input+r.Output, r.Input, r.Output)
 	case NoCapability:
 		return fmt.Sprintf("this model does not support %s", r.Need)
+	case Inexpressible:
+		return "this model's provider has no words for what the request asks for"
 	case OtherClass:
 		return fmt.Sprintf("this model does not serve requests of the class %q", r.Class)
 	}
@@ -104,6 +111,8 @@ func (c *Chooser) refuse(p *Plan, f *Features) *Refusal {
 		switch l.Why {
 		case OtherClass:
 			r.Class = f.Class
+		case Inexpressible:
+			r.Kind = t.Kind
 		case TooLong:
 			r.Limit, r.Input, r.Output = t.Context, t.count(f.Input), f.Output
 		}

@@ -253,3 +253,33 @@ func FuzzParseExport(f *testing.F) {
 		}
 	})
 }
+
+// A request without tokens costs nothing whatever its price is, and says nothing of what
+// others cost whose price is unknown: their sum is left out, not 0.
+func TestAnUnknownCostIsNeverZero(t *testing.T) {
+	unpriced := func(r *Record) { r.Cost = Cost{} }
+	free := func(r *Record) { r.Tokens, r.Cost = Tokens{}, Cost{Input: Known(0), Output: Known(0)} }
+	for _, test := range []struct {
+		name    string
+		records []func(*Record)
+		want    any
+	}{
+		{"no price", []func(*Record){unpriced}, nil},
+		{"no price, and one that failed", []func(*Record){unpriced, free}, nil},
+		{"all failed", []func(*Record){free}, 0.0},
+		{"some have a price", []func(*Record){unpriced, func(*Record) {}}, 0.00008},
+		{"a price of nothing", []func(*Record){unpriced, func(r *Record) { r.Cost = Cost{Input: Known(0), Output: Known(0)} }}, 0.0},
+	} {
+		l, _ := openTest(t, Options{})
+		for _, edit := range test.records {
+			l.Append(sample(edit))
+		}
+		var document struct{ Groups []map[string]any }
+		if err := json.Unmarshal(get(t, l, "").Body.Bytes(), &document); err != nil || len(document.Groups) != 1 {
+			t.Fatalf("%v, %v", document, err)
+		}
+		if got := document.Groups[0]["usd"]; got != test.want {
+			t.Errorf("%s: usd %v, want %v", test.name, got, test.want)
+		}
+	}
+}

@@ -51,7 +51,7 @@ func exportFields() []field {
 		{"cached_input_tokens", func(g *Group) (any, bool) { return g.Cached, g.CachedKnown > 0 }},
 		number("output_tokens", func(g *Group) int64 { return g.Output }),
 		{"reasoning_tokens", func(g *Group) (any, bool) { return g.Reasoning, g.ReasoningKnown > 0 }},
-		{"usd", func(g *Group) (any, bool) { return g.Charge(), g.Charge() > 0 || g.Unpriced < g.Requests }},
+		{"usd", func(g *Group) (any, bool) { return g.Charge(), g.Unpriced == 0 || g.PricedInput+g.PricedOutput > 0 }},
 		{"usd_input", func(g *Group) (any, bool) { return NanoUSD(g.InputCost), g.PricedInput > 0 }},
 		{"usd_output", func(g *Group) (any, bool) { return NanoUSD(g.OutputCost), g.PricedOutput > 0 }},
 		number("unpriced_requests", func(g *Group) int64 { return g.Unpriced }),
