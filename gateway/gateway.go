@@ -66,6 +66,7 @@ type Gateway struct {
 	ownLedger bool
 	lives     lives
 	bodies    bodies // of requests
+	envoys    bodies // of those, what came by way of Envoy, by fairness id
 	wholes    bodies // of answers that are not streamed
 	sockets   *websocket.Server
 
