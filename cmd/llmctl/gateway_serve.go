@@ -71,7 +71,7 @@ func listenTLS(addr string, handler http.Handler, files config.TLS, log *slog.Lo
 		return nil, err
 	}
 	if most := mostConnections(); most > 0 {
-		l.server.ConnState = (&crowd{most: most, open: map[net.Conn]*list.Element{}}).note
+		l.server.ConnState = (&connections{most: most, open: map[net.Conn]*list.Element{}}).note
 	}
 	l.server.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelWarn)
 	if source != nil {

@@ -8,10 +8,10 @@ import (
 	"sync"
 )
 
-// crowd keeps a listener's connections few enough for the process to have descriptors
+// connections keeps those of a listener few enough for the process to have descriptors
 // left: beyond most, each new one takes the place of the one that has waited longest
 // for a request to come or to be complete. Those with a request stay.
-type crowd struct {
+type connections struct {
 	most int
 
 	mu      sync.Mutex
@@ -24,7 +24,7 @@ type crowd struct {
 func mostConnections() int { return descriptors() / 3 }
 
 // note is the server's hook for changes of state.
-func (c *crowd) note(conn net.Conn, state http.ConnState) {
+func (c *connections) note(conn net.Conn, state http.ConnState) {
 	if victim := c.turn(conn, state); victim != nil {
 		if secured, ok := victim.(*tls.Conn); ok {
 			victim = secured.NetConn() // saying goodbye may take seconds, in which nobody is let in
@@ -34,7 +34,7 @@ func (c *crowd) note(conn net.Conn, state http.ConnState) {
 }
 
 // turn takes a change in, and returns who has to go.
-func (c *crowd) turn(conn net.Conn, state http.ConnState) net.Conn {
+func (c *connections) turn(conn net.Conn, state http.ConnState) net.Conn {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if place := c.open[conn]; place != nil {

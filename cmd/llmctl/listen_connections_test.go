@@ -17,7 +17,7 @@ func TestHalfSentHeadersKeepNobodyOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &crowd{most: 4, open: map[net.Conn]*list.Element{}}
+	c := &connections{most: 4, open: map[net.Conn]*list.Element{}}
 	l.server.ConnState = c.note
 	served := make(chan error, 1)
 	go func() { served <- l.server.Serve(l.Listener) }()
@@ -57,7 +57,7 @@ func TestHalfSentHeadersKeepNobodyOut(t *testing.T) {
 
 // A connection with a request keeps its place, and the only one that waits stays.
 func TestWhoHasARequestStays(t *testing.T) {
-	c := &crowd{most: 2, open: map[net.Conn]*list.Element{}}
+	c := &connections{most: 2, open: map[net.Conn]*list.Element{}}
 	a, b := net.Pipe()
 	d, e := net.Pipe()
 	c.turn(a, http.StateNew)
