@@ -12,7 +12,7 @@
 //     strange.go refuses what net/http would answer by itself; dialect.go and responses.go are what requests and answers hold there, models.go
 //     lists aliases. exchange.go is one request from its begin to its end, complete.go
 //     the order of its steps.
-//   - What it is. request.go reads and edits its body, within what bodies.go leaves of
+//   - What it is. request.go reads and edits its body, which readall.go takes in within what bodies.go leaves of
 //     the memory; estimate.go guesses its tokens, checking.go refuses what makes no sense
 //     or a filter forbids.
 //   - Whether it costs anything. idempotent.go, caching.go and recall.go give answers
