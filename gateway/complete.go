@@ -1,11 +1,10 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"math"
 	"net/http"
 	"time"
 
@@ -70,7 +69,8 @@ func (x *exchange) read() (*request, *failure) {
 	_ = rc.SetReadDeadline(time.Now().Add(bodyTimeout))
 	// A body that does not come must not hold up the end of the gateway.
 	stop := context.AfterFunc(x.g.alive, func() { _ = rc.SetReadDeadline(time.Now()) })
-	body, err := readAll(x.weigh(http.MaxBytesReader(x.w, x.r.Body, x.table.maxBody)), x.r.ContentLength)
+	from := x.weigh(http.MaxBytesReader(x.w, x.r.Body, x.table.maxBody))
+	body, err := readAll(from, min(x.r.ContentLength, x.table.maxBody), math.MaxInt64)
 	stop()
 	_ = rc.SetReadDeadline(time.Time{})
 	if websocket.IsMessage(x.r) {
@@ -98,22 +98,6 @@ func (x *exchange) read() (*request, *failure) {
 	return q, nil
 }
 
-// believedLength bounds the memory that is set aside for a body because its header
-// announces so much.
-const believedLength = 1 << 20
-
-// readAll is io.ReadAll for a body whose length is often known, -1 if it is not: then
-// it takes one piece of memory of the right size.
-func readAll(r io.Reader, length int64) ([]byte, error) {
-	if length < 0 || length > believedLength {
-		return io.ReadAll(r)
-	}
-	var body bytes.Buffer
-	body.Grow(int(length) + bytes.MinRead) // with the room that ReadFrom wants before it sees the end
-	_, err := body.ReadFrom(r)
-	return body.Bytes(), err
-}
-
 // resolve finds the alias and checks that the tenant may use it.
 func (x *exchange) resolve(alias string) *failure {
 	m, ok := x.table.models[alias]
@@ -132,19 +116,19 @@ func (x *exchange) resolve(alias string) *failure {
 // an upstream that dies half-way then becomes a clean error.
 func (x *exchange) whole(ctx context.Context, response *http.Response) *failure {
 	x.weighAnswer(response)
-	body, err := readAll(io.LimitReader(response.Body, x.table.maxAnswer+1), response.ContentLength)
+	body, err := readAll(response.Body, response.ContentLength, x.table.maxAnswer)
 	x.heard = x.g.now()
 	if errors.Is(err, errAnswers) {
 		return crowded(errAnswers)
+	}
+	if errors.Is(err, errTooLong) {
+		return tooLong(x.table.maxAnswer)
 	}
 	if err != nil {
 		if f := interruption(ctx); f != nil {
 			return f
 		}
 		return badAnswer("the upstream's answer broke off", err)
-	}
-	if int64(len(body)) > x.table.maxAnswer {
-		return tooLong(x.table.maxAnswer)
 	}
 	if !validJSON(body) {
 		return badAnswer("the upstream's answer is not valid JSON", fmt.Errorf("%d bytes of content type %q", len(body), response.Header.Get("Content-Type")))

@@ -44,7 +44,7 @@
 //
 // What comes back:
 //
-//   - frames.go: a stream, cut into events
+//   - readall.go: an answer, read whole; frames.go: a stream, cut into events
 //   - plain.go: most of these; chunk.go: the rest; garbage.go: what is none
 //   - stream.go: the way on to the client
 //   - guard.go: filters of answers; rename.go: the alias in them

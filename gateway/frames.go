@@ -53,14 +53,16 @@ func (f *framer) push(p []byte) iter.Seq[frame] {
 				continue
 			}
 			next := yield(frame{raw: f.whole(p[start:at]), event: event, isEvent: ok})
-			f.pending = f.pending[:0]
+			if f.pending = f.pending[:0]; cap(f.pending) > largeEvent {
+				f.pending = nil
+			}
 			start = at
 			f.decoder.Next() // takes in the LF of a CRLF; there is no event in it
 			if !next {
 				return
 			}
 		}
-		f.pending = append(f.pending, p[start:]...)
+		f.pending = openai.AppendDoubling(f.pending, p[start:])
 	}
 }
 
@@ -107,7 +109,7 @@ func (f *framer) whole(tail []byte) []byte {
 	if len(f.pending) == 0 {
 		return tail
 	}
-	f.pending = append(f.pending, tail...)
+	f.pending = openai.AppendDoubling(f.pending, tail)
 	return f.pending
 }
 

@@ -35,6 +35,9 @@ type Options struct {
 	// the gateway keeps sums in memory, whatever the configuration says: who opens
 	// files and databases is the caller's decision.
 	Ledger *usage.Ledger
+	// LinesDropped is how many lines the Logger could not keep, for the metrics; nil
+	// when it keeps all.
+	LinesDropped func() int64
 }
 
 // Gateway serves the API of one configuration at a time. What a configuration
@@ -63,6 +66,7 @@ type Gateway struct {
 	ownLedger bool
 	lives     lives
 	bodies    bodies // of requests
+	envoys    bodies // of those, what came by way of Envoy, by fairness id
 	wholes    bodies // of answers that are not streamed
 	sockets   *websocket.Server
 
@@ -111,6 +115,9 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 	g.fleet = fleet.New(fleet.Options{Now: func() time.Duration { return g.elapsed(g.now()) }, Client: g.client})
 	g.sockets = g.newSockets()
 	g.metrics = newMetrics(g)
+	if o.LinesDropped != nil {
+		g.metrics.linesDropped(o.LinesDropped)
+	}
 	if err := g.Reload(c); err != nil {
 		return nil, err
 	}

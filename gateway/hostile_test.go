@@ -205,112 +205,6 @@ func TestOpenAdminListenerAnswersNoForeignName(t *testing.T) {
 	}
 }
 
-// Bodies in memory have a bound in all: what one key sends before its limits can be
-// asked cannot fill the memory, and small requests get through as soon as there is
-// room.
-func TestBodiesInMemoryAreBounded(t *testing.T) {
-	const each = 64 << 10
-	arrived, release := make(chan struct{}, 2*bodiesAtOnce), make(chan struct{})
-	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		arrived <- struct{}{}
-		<-release
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, plainReply)
-	}, configure(func(c *config.Config) { c.MaxBody = each }))
-	large := strings.Replace(plainBody, `"hi"`, `"`+strings.Repeat("x", each*3/4)+`"`, 1)
-	room := bodiesAtOnce * each / len(large)
-	done := make(chan int, room)
-	for range room {
-		go func() { done <- s.post(large).status }()
-	}
-	for range room {
-		wait(t, arrived, "a request")
-	}
-	if got := s.post(large); got.status != 503 || gjson.Get(got.body, "error.code").Str != "overloaded" || got.header.Get("Retry-After") != "1" {
-		t.Errorf("one more: status %d, %s", got.status, got.body)
-	}
-	close(release)
-	for range room {
-		if status := wait(t, done, "an answer"); status != 200 {
-			t.Errorf("status %d", status)
-		}
-	}
-	if got := s.post(large); got.status != 200 {
-		t.Errorf("afterwards: status %d, %s", got.status, got.body)
-	}
-	s.settled()
-	if n := s.gateway.bodies.held.Load(); n != 0 {
-		t.Errorf("%d bytes are held", n)
-	}
-}
-
-// Answers that are not streamed have a bound in all, too: some large ones at once are
-// held, one more is told to come again, small ones and streams pass, and all is free
-// in the end, whatever became of the answers.
-func TestAnswersInMemoryAreBounded(t *testing.T) {
-	const each = 64 << 10
-	release := make(chan struct{})
-	reply := strings.Replace(plainReply, "Hello world", strings.Repeat("x", each*7/8), 1)
-	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		switch {
-		case gjson.GetBytes(body, "stream").Bool():
-			sse(w, helloEvent, finishEvent, doneEvent)
-		case gjson.GetBytes(body, "user").Str == "small":
-			replies(200, plainReply)(w, r)
-		case gjson.GetBytes(body, "user").Str == "huge":
-			replies(200, strings.Replace(plainReply, "Hello", strings.Repeat("x", each), 1))(w, r)
-		default:
-			w.Header().Set("Content-Type", "application/json")
-			_, _ = io.WriteString(w, reply[:each*3/4])
-			_ = http.NewResponseController(w).Flush()
-			select {
-			case <-release:
-				_, _ = io.WriteString(w, reply[each*3/4:])
-			case <-r.Context().Done():
-			}
-		}
-	}, configure(func(c *config.Config) { c.MaxAnswer = each }))
-	held := func() int64 { return s.gateway.wholes.held.Load() }
-	gone, leave := context.WithCancel(t.Context())
-	done := make([]<-chan answer, answersAtOnce)
-	for i := range done {
-		done[i] = s.send(t.Context(), plainBody, "")
-	}
-	until(t, "the answers", func() bool { return held() == answersAtOnce*each*3/4 })
-	for name, body := range map[string]string{"a small one": `{"user":"small",` + plainBody[1:], "a stream": streamBody} {
-		if got := s.post(body); got.status != 200 {
-			t.Errorf("%s: status %d, %s", name, got.status, got.body)
-		}
-	}
-	more := s.send(gone, plainBody, "")
-	until(t, "one more", func() bool { return held() == (answersAtOnce+1)*each*3/4 })
-	got := s.post(plainBody)
-	if got.status != 503 || gjson.Get(got.body, "error.code").Str != "overloaded" || got.header.Get("Retry-After") != "1" {
-		t.Errorf("too many: status %d, %s", got.status, got.body)
-	}
-	if !strings.Contains(s.metrics(), "llmctl_gateway_body_refused_total{of=\"answer\"} 1\n") {
-		t.Error("it is not counted")
-	}
-	leave()
-	wait(t, more, "the one that leaves")
-	until(t, "what the one that left held", func() bool { return held() == answersAtOnce*each*3/4 })
-	close(release)
-	for _, d := range done {
-		if got := wait(t, d, "an answer"); got.status != 200 || got.body != reply {
-			t.Errorf("status %d, %d bytes", got.status, len(got.body))
-		}
-	}
-	if got := s.post(`{"user":"huge",` + plainBody[1:]); got.status != 502 || !strings.Contains(got.body, "larger than 65536 bytes") {
-		t.Errorf("a huge one: status %d, %.300s", got.status, got.body)
-	}
-	s.settled()
-	if held() != 0 {
-		t.Errorf("%d bytes are held", held())
-	}
-}
-
 // What a try that failed had read is free when another one begins.
 func TestAnAnswerThatBrokeOffIsNotHeld(t *testing.T) {
 	var calls atomic.Int64
@@ -320,7 +214,7 @@ func TestAnAnswerThatBrokeOffIsNotHeld(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, strings.Repeat(" ", 50_000))
 	}, func(w http.ResponseWriter, r *http.Request) {
-		if n := s.gateway.wholes.held.Load(); n != 0 {
+		if n := s.gateway.wholes.total(); n != 0 {
 			t.Errorf("%d bytes are held", n)
 		}
 		replies(200, plainReply)(w, r)

@@ -76,6 +76,13 @@ func newMetrics(g *Gateway) *metrics {
 	return m
 }
 
+// linesDropped publishes how many lines the log could not keep.
+func (m *metrics) linesDropped(count func() int64) {
+	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: prefix + "log_lines_dropped_total", Help: "Lines of the log that could not be written, or not as fast as they came.",
+	}, func() float64 { return float64(count()) }))
+}
+
 // prepare makes the series that a table is known to have.
 func (m *metrics) prepare(t *table) {
 	for _, alias := range t.aliases {

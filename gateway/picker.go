@@ -28,7 +28,30 @@ func (g *Gateway) Picker(options ...grpc.ServerOption) *picker.Server {
 		},
 		Want:    g.wantOf,
 		MaxBody: g.table.Load().maxBody,
+		Hold:    g.holdEnvoys,
 	}, options...)
+}
+
+// envoys is the share of all requests that come by way of Envoy. No tenant can have it
+// as its name.
+const envoys = "\x00envoy"
+
+// holdEnvoys counts bodies of requests that Envoy asks about with those of the gateway's
+// own: all of them as one tenant's, and of what that one may hold, each fairness id as
+// a tenant's.
+func (g *Gateway) holdEnvoys(r picker.Request, n int64) bool {
+	id := r.Header(fairnessHeader)
+	if n < 0 {
+		g.envoys.giveBack(id, -n)
+		g.bodies.giveBack(envoys, -n)
+		return true
+	}
+	most := bodiesAtOnce * g.table.Load().maxBody
+	mine, all := g.envoys.take(id, n, most/2), g.bodies.take(envoys, n, most)
+	if all && !mine {
+		g.bodies.refused.Add(1)
+	}
+	return all && mine
 }
 
 // wantOf reads what Envoy tells of a request. A body that makes no sense here is the

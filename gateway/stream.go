@@ -97,6 +97,10 @@ func (r *relay) stream(ctx context.Context, response *http.Response) *failure {
 			r.flush()
 			return interrupted("the upstream sent an event that is too large", err)
 		}
+		if !r.x.weighEvent(len(frames.pending)) {
+			r.flush()
+			return crowded(errAnswers)
+		}
 		if readErr != nil {
 			return r.end(ctx, &frames, readErr, now)
 		}

@@ -57,7 +57,7 @@ func TestReadAll(t *testing.T) {
 		length int64
 	}{{"known", 5}, {"unknown", -1}, {"announced as more than is believed", believedLength + 1}, {"announced as less", 2}} {
 		t.Run(test.name, func(t *testing.T) {
-			body, err := readAll(iotest.OneByteReader(strings.NewReader("hello")), test.length)
+			body, err := readAll(iotest.OneByteReader(strings.NewReader("hello")), test.length, 1<<30)
 			if string(body) != "hello" || err != nil {
 				t.Errorf("%q, error %v", body, err)
 			}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"io"
 	"log/slog"
 	"time"
@@ -53,15 +54,23 @@ stops the gateway kills it, such as Kubernetes' terminationGracePeriodSeconds (3
 	return cmd
 }
 
-func (f *gatewayFlags) run(s *iostreams.IO) error {
+func (f *gatewayFlags) run(s *iostreams.IO) (err error) {
 	if err := f.checkTimes(); err != nil {
 		return err
 	}
 	if f.path == "" {
 		return usagef("--config is missing, expected a file such as examples/gateway.yaml")
 	}
-	lines := &batchedLog{to: s.Err}
-	defer func() { _ = lines.Close() }() // last of all
+	missing, err := missingLines(f.logFormat)
+	if err != nil {
+		return err
+	}
+	lines := newBatchedLog(s.Err, missing)
+	defer func() { // last of all
+		if lines.Close() != nil && err != nil {
+			err = silent(exitFailed) // whoever wrote an error there would wait for ever
+		}
+	}()
 	log, err := newLog(lines, f.logFormat)
 	if err != nil {
 		return err
@@ -95,7 +104,7 @@ func (f *gatewayFlags) run(s *iostreams.IO) error {
 	if s.Env("GOGC") == "" {
 		defer tuneCollector(smallHeap)()
 	}
-	g, err := gateway.New(c, gateway.Options{Logger: log, LookupEnv: lookup, Traces: traces.provider(), Ledger: ledger})
+	g, err := gateway.New(c, gateway.Options{Logger: log, LookupEnv: lookup, Traces: traces.provider(), Ledger: ledger, LinesDropped: lines.Dropped})
 	if err != nil {
 		return usagef("%s: %w", f.path, err)
 	}
@@ -142,4 +151,15 @@ func newLog(to io.Writer, format string) (*slog.Logger, error) {
 		return slog.New(slog.NewTextHandler(to, nil)), nil
 	}
 	return nil, usagef("--log-format %q, expected json or text", format)
+}
+
+// missingLines makes the line of a log that says how many others are missing.
+func missingLines(format string) (func(lines int64) []byte, error) {
+	var line bytes.Buffer
+	log, err := newLog(&line, format)
+	return func(lines int64) []byte {
+		line.Reset()
+		log.Warn("lines of this log were dropped: they could not be written, or not as fast as they came", "lines", lines)
+		return bytes.Clone(line.Bytes())
+	}, err
 }

@@ -62,16 +62,16 @@ func (b block) write(to *strings.Builder) {
 	}
 }
 
-// list joins what there is to say, and says otherwise when that is nothing.
-type list []string
+// remarks joins what there is to say, and says otherwise when that is nothing.
+type remarks []string
 
-func (l *list) add(when bool, format string, args ...any) {
+func (l *remarks) add(when bool, format string, args ...any) {
 	if when {
 		*l = append(*l, fmt.Sprintf(format, args...))
 	}
 }
 
-func (l list) or(otherwise string) string {
+func (l remarks) or(otherwise string) string {
 	if len(l) == 0 {
 		return otherwise
 	}

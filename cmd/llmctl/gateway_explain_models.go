@@ -35,7 +35,7 @@ func explainProviders(c *config.Config) (blocks []block) {
 		}
 		b.row("in flight", "%s", room)
 		b.row("queue", "at most %d wait, for up to %s", cmp.Or(p.MaxQueue, config.DefaultMaxQueue), lastingOr(p.QueueTimeout, config.DefaultQueueTimeout))
-		var shed list
+		var shed remarks
 		shed.add(p.Shed.Queue > 0, "from %d that wait in an engine", p.Shed.Queue)
 		shed.add(p.Shed.KVUsage > 0, "from %s of its KV cache", percent(p.Shed.KVUsage))
 		b.row("shed", "%s", shed.or("never"))
@@ -53,7 +53,7 @@ func explainSends(p config.Provider) string {
 	if p.Kind == config.KindAnthropic {
 		return "requests of its protocol"
 	}
-	var says list
+	var says remarks
 	says.add(config.On(p.CacheSalt), "cache_salt")
 	says.add(config.On(p.StreamUsage), "stream_options")
 	says.add(p.SendPriority, "priority")
@@ -74,7 +74,7 @@ func explainModels(c *config.Config) (blocks []block) {
 		if m.CostCeiling != nil {
 			b.row("cost ceiling", "$%s a request, unless its complexity is %s", number(float64(m.CostCeiling.USDPerRequest)), number(m.CostCeiling.UnlessComplexity))
 		}
-		var output list
+		var output remarks
 		output.add(m.MaxTokens.Default > 0, "%d by default", m.MaxTokens.Default)
 		output.add(m.MaxTokens.Cap > 0, "at most %d", m.MaxTokens.Cap)
 		b.row("max_tokens", "%s", output.or("as the client says"))
@@ -130,7 +130,7 @@ func explainTargets(b *block, m *config.Model) {
 
 // conditions are what a target can do, which requests it takes and what it costs.
 func conditions(t config.Target) string {
-	var says list
+	var says remarks
 	says.add(t.Classes != nil, "classes %s", listed(t.Classes))
 	says.add(t.Capabilities != nil, "can %s", cmp.Or(strings.Join(t.Capabilities, " "), "nothing in particular"))
 	says.add(t.Context > 0, "up to %d tokens", t.Context)
@@ -162,7 +162,7 @@ func explainCache(c config.Cache) string {
 	if !c.Exact && !similar {
 		return "none"
 	}
-	var says list
+	var says remarks
 	says.add(c.Exact, "equal requests")
 	if similar {
 		says.add(true, "similar ones from %s, by %s/%s within %s", number(cmp.Or(s.Threshold, config.DefaultSimilarity)), s.Provider, s.Model, lastingOr(s.Timeout, config.DefaultEmbedding))

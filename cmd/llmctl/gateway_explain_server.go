@@ -100,7 +100,7 @@ func percent(share float64) string { return fmt.Sprintf("%.3g %%", 100*share) }
 func explainClasses(c *config.Config) block {
 	b := block{title: "classes"}
 	for _, class := range c.AllClasses() {
-		says := list{fmt.Sprintf("priority %d", class.Priority)}
+		says := remarks{fmt.Sprintf("priority %d", class.Priority)}
 		says.add(class.MaxQueue > 0, "at most %d wait at a provider", class.MaxQueue)
 		says.add(class.QueueTimeout > 0, "for up to %s", lastingOr(class.QueueTimeout, 0))
 		b.row(class.Name, "%s", says.or(""))
@@ -155,7 +155,7 @@ func explainTenants(c *config.Config) (blocks []block) {
 			b.row("weight", "%d", t.Weight)
 		}
 		for i, k := range t.Keys {
-			var says list
+			var says remarks
 			says.add(k.KeyEnv != "", "in %s", k.KeyEnv)
 			says.add(k.Hash != "", "by its hash")
 			says.add(k.Limits != config.Limits{}, "%s", bounds(k.Limits))
@@ -169,7 +169,7 @@ func explainTenants(c *config.Config) (blocks []block) {
 }
 
 func bounds(l config.Limits) string {
-	var says list
+	var says remarks
 	says.add(l.RPM > 0, "%d requests/min", l.RPM)
 	says.add(l.InputTPM > 0, "%d input tokens/min", l.InputTPM)
 	says.add(l.OutputTPM > 0, "%d output tokens/min", l.OutputTPM)

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"container/list"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"sync"
@@ -67,6 +69,9 @@ func listenTLS(addr string, handler http.Handler, files config.TLS, log *slog.Lo
 	l, err := listen(addr, handler)
 	if err != nil {
 		return nil, err
+	}
+	if most := mostConnections(); most > 0 {
+		l.server.ConnState = (&connections{most: most, open: map[net.Conn]*list.Element{}}).note
 	}
 	l.server.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelWarn)
 	if source != nil {

@@ -82,11 +82,39 @@ func TestMemoryIsBounded(t *testing.T) {
 	for i := range 20 {
 		claim(t, m, idOf(t, "a", strings.Repeat("k", i+1)), first).Keep(big, time.Hour)
 	}
-	if m.bytes > maxMemory || len(m.entries) != m.kept.Len() {
-		t.Errorf("%d bytes in %d entries, %d kept", m.bytes, len(m.entries), m.kept.Len())
+	if kept := m.shelves["a"].kept.Len(); m.bytes > maxMemory || len(m.entries) != kept {
+		t.Errorf("%d bytes in %d entries, %d kept", m.bytes, len(m.entries), kept)
 	}
 	if a, _, err := m.Claim(t.Context(), idOf(t, "a", strings.Repeat("k", 20)), first); a == nil {
 		t.Errorf("the newest answer is gone: %v", err)
+	}
+}
+
+// A tenant that floods the memory pushes out its own answers, and none of another's.
+func TestAFloodOfOneTenantsKeysLeavesOthersTheirs(t *testing.T) {
+	now := time.Now()
+	m := NewMemory(func() time.Time { return now })
+	theirs := idOf(t, "b", "order")
+	claim(t, m, theirs, first).Keep(answer, time.Hour)
+	big := Answer{Body: make([]byte, MaxBody)}
+	for i := range 20 {
+		claim(t, m, idOf(t, "a", strings.Repeat("k", i+1)), first).Keep(big, time.Hour)
+	}
+	if got, _, err := m.Claim(t.Context(), theirs, first); err != nil || got == nil {
+		t.Fatalf("answer %v, error %v; want the one that was kept", got, err)
+	}
+	// What has expired goes before anything else.
+	now = now.Add(time.Hour - time.Minute)
+	for i := range 4 {
+		claim(t, m, idOf(t, "c", strings.Repeat("k", i+1)), first).Keep(big, time.Hour)
+	}
+	now = now.Add(time.Minute)
+	for i := range 3 {
+		claim(t, m, idOf(t, "d", strings.Repeat("k", i+1)), first).Keep(big, time.Hour)
+	}
+	if len(m.shelves) != 2 || m.shelves["c"].kept.Len() != 4 || m.bytes > maxMemory {
+		// a and b are gone, and nobody lost what is good
+		t.Errorf("%d bytes of %d tenants", m.bytes, len(m.shelves))
 	}
 }
 

@@ -11,7 +11,9 @@ import (
 // is made anew when its client asks again.
 const MaxBody = 8 << 20
 
-// maxMemory bounds the answers in memory; the oldest make room.
+// maxMemory bounds the answers in memory. The oldest of the tenant that holds most make
+// room: no tenant can push out another's answers while that one stays within an equal
+// share.
 const maxMemory = 64 << 20
 
 // Memory keeps keys of one gateway.
@@ -20,8 +22,15 @@ type Memory struct {
 
 	mu      sync.Mutex
 	entries map[ID]*entry
-	kept    *list.List // of *entry with an answer, the oldest first
+	shelves map[string]*shelf // by tenant; none that is empty
 	bytes   int
+}
+
+// shelf is the answers of one tenant.
+type shelf struct {
+	tenant string
+	kept   list.List // of *entry, the oldest first
+	bytes  int
 }
 
 type entry struct {
@@ -34,14 +43,14 @@ type entry struct {
 
 // NewMemory returns an empty store.
 func NewMemory(now func() time.Time) *Memory {
-	return &Memory{now: now, entries: map[ID]*entry{}, kept: list.New()}
+	return &Memory{now: now, entries: map[ID]*entry{}, shelves: map[string]*shelf{}}
 }
 
 // Claim implements Keys.
 func (m *Memory) Claim(_ context.Context, id ID, request Fingerprint) (*Answer, Claim, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.sweep()
+	m.sweep(m.shelves[id.Tenant])
 	e := m.entries[id]
 	if e != nil && e.answer != nil && !m.now().Before(e.until) {
 		m.remove(e)
@@ -60,22 +69,65 @@ func (m *Memory) Claim(_ context.Context, id ID, request Fingerprint) (*Answer, 
 	return e.answer, nil, nil
 }
 
-// sweep forgets what has expired, from the oldest on.
-func (m *Memory) sweep() {
-	for front := m.kept.Front(); front != nil; front = m.kept.Front() {
-		e := front.Value.(*entry)
-		if m.now().Before(e.until) && m.bytes <= maxMemory {
+// sweep forgets what of a tenant has expired, from the oldest on.
+func (m *Memory) sweep(s *shelf) {
+	for s != nil && s.kept.Len() > 0 {
+		e := s.kept.Front().Value.(*entry)
+		if m.now().Before(e.until) {
 			return
 		}
 		m.remove(e)
 	}
 }
 
+// shrink makes room: what has expired goes first.
+func (m *Memory) shrink() {
+	if m.bytes <= maxMemory {
+		return
+	}
+	for _, s := range m.shelves {
+		m.sweep(s)
+	}
+	for m.bytes > maxMemory {
+		m.remove(m.largest().kept.Front().Value.(*entry))
+	}
+}
+
+// largest is the tenant that holds most.
+func (m *Memory) largest() *shelf {
+	var most *shelf
+	for _, s := range m.shelves {
+		if most == nil || s.bytes > most.bytes || s.bytes == most.bytes && s.tenant < most.tenant {
+			most = s
+		}
+	}
+	return most
+}
+
+// put keeps an entry that has its answer.
+func (m *Memory) put(e *entry) {
+	s := m.shelves[e.id.Tenant]
+	if s == nil {
+		s = &shelf{tenant: e.id.Tenant}
+		m.shelves[s.tenant] = s
+	}
+	e.place = s.kept.PushBack(e)
+	s.bytes += e.size()
+	m.bytes += e.size()
+	m.shrink()
+}
+
 func (m *Memory) remove(e *entry) {
 	delete(m.entries, e.id)
-	if e.place != nil {
-		m.kept.Remove(e.place)
-		m.bytes -= e.size()
+	if e.place == nil {
+		return
+	}
+	s := m.shelves[e.id.Tenant]
+	s.kept.Remove(e.place)
+	s.bytes -= e.size()
+	m.bytes -= e.size()
+	if s.kept.Len() == 0 {
+		delete(m.shelves, s.tenant)
 	}
 }
 
@@ -98,9 +150,7 @@ func (c *memoryClaim) Keep(a Answer, ttl time.Duration) {
 			return
 		}
 		c.e.answer, c.e.until = &a, c.m.now().Add(ttl)
-		c.e.place = c.m.kept.PushBack(c.e)
-		c.m.bytes += c.e.size()
-		c.m.sweep()
+		c.m.put(c.e)
 	})
 }
 

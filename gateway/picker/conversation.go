@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/llmctl/llmctl/gateway/fleet"
+	"github.com/llmctl/llmctl/internal/openai"
 )
 
 // conversation is the messages about one request.
@@ -31,6 +32,7 @@ type conversation struct {
 	subset  subset
 	body    []byte // of the request, so far
 	renamed bool   // the body is not what the client sent
+	held    int64  // bytes of it that count
 
 	lease    *fleet.Lease
 	response response
@@ -45,6 +47,7 @@ func (s *service) Process(stream extproc.ExternalProcessor_ProcessServer) error 
 	}
 	ctx := stream.Context()
 	defer func() { c.end(ctx) }()
+	defer func() { c.letGo() }()
 	for !c.over {
 		in, err := stream.Recv()
 		if errors.Is(err, io.EOF) || ctx.Err() != nil {
@@ -61,6 +64,9 @@ func (s *service) Process(stream extproc.ExternalProcessor_ProcessServer) error 
 			if err := stream.Send(m); err != nil {
 				return err
 			}
+		}
+		if c.body == nil {
+			c.letGo() // what was sent is with Envoy now
 		}
 	}
 	return nil
@@ -128,7 +134,10 @@ func (c *conversation) take(ctx context.Context, b *extproc.HttpBody) ([]*extpro
 	if int64(len(c.body)+len(b.GetBody())) > c.options.MaxBody {
 		return c.refuse(http.StatusRequestEntityTooLarge, "invalid_request_error", "the body is larger than "+strconv.FormatInt(c.options.MaxBody, 10)+" bytes", "request_too_large", 0), nil
 	}
-	c.body = append(c.body, b.GetBody()...)
+	if !c.hold(int64(len(b.GetBody()))) {
+		return c.refuse(http.StatusServiceUnavailable, "server_error", "too many large requests at once", "overloaded", time.Second), nil
+	}
+	c.body = openai.AppendDoubling(c.body, b.GetBody())
 	if c.requestBody != mode.ProcessingMode_FULL_DUPLEX_STREAMED {
 		return c.pick(ctx, func(d *destination) []*extproc.ProcessingResponse {
 			if c.renamed {
@@ -141,6 +150,28 @@ func (c *conversation) take(ctx context.Context, b *extproc.HttpBody) ([]*extpro
 		return nil, nil
 	}
 	return c.pick(ctx, func(d *destination) []*extproc.ProcessingResponse { return c.replay(d, true) })
+}
+
+// hold counts more of the body, and reports whether there is room for it.
+func (c *conversation) hold(n int64) bool {
+	if c.options.Hold == nil || n == 0 {
+		return true
+	}
+	c.held += n
+	return c.options.Hold(c.request(), n)
+}
+
+// letGo forgets what of the body counts.
+func (c *conversation) letGo() {
+	if c.held > 0 {
+		c.options.Hold(c.request(), -c.held)
+		c.held = 0
+	}
+}
+
+// request is what is known of the request.
+func (c *conversation) request() Request {
+	return Request{Path: c.header[":path"], Header: func(name string) string { return c.header[name] }, Body: c.body}
 }
 
 // trailers end a request's body that has not ended yet.
@@ -180,7 +211,7 @@ func (c *conversation) pick(ctx context.Context, reply func(*destination) []*ext
 	if problem := c.rename(); problem != "" {
 		return c.refuse(http.StatusBadRequest, "invalid_request_error", problem, "", 0), nil
 	}
-	want := c.options.Want(Request{Path: c.header[":path"], Header: func(name string) string { return c.header[name] }, Body: c.body})
+	want := c.options.Want(c.request())
 	if c.subset.set {
 		want.Only = func(e *fleet.Endpoint) bool { return c.subset.allows(addressOf(e)) }
 	}

@@ -29,6 +29,9 @@ type Options struct {
 	Want func(Request) fleet.Want
 	// MaxBody is the largest request body, bytes.
 	MaxBody int64
+	// Hold counts more bytes of a request that are in memory, fewer when negative, and
+	// reports whether there is room for them. They count either way. Nil has room for all.
+	Hold func(r Request, bytes int64) bool
 }
 
 // Names under which the protocol asks for health.

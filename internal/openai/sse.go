@@ -6,8 +6,22 @@ import (
 	"fmt"
 )
 
-// MaxEventBytes is the largest event a Decoder accepts unless told otherwise.
-const MaxEventBytes = 32 << 20
+// MaxEventBytes is the largest event a Decoder accepts unless told otherwise: one
+// with a picture in it has some megabytes.
+const MaxEventBytes = 16 << 20
+
+// largeBuffer is what buffers keep after an event. One that a large event needed is
+// not kept.
+const largeBuffer = 64 << 10
+
+// AppendDoubling is append for what may grow to many megabytes a few kilobytes at a time:
+// append itself grows a large slice by a quarter, and leaves four times as much garbage.
+func AppendDoubling(to, more []byte) []byte {
+	if need := len(to) + len(more); need > cap(to) && need > largeBuffer {
+		to = append(make([]byte, 0, max(need, 2*cap(to))), to...)
+	}
+	return append(to, more...)
+}
 
 // ErrEventTooLarge reports an event beyond the decoder's limit.
 var ErrEventTooLarge = errors.New("server-sent event is too large")
@@ -68,7 +82,7 @@ func (d *Decoder) Err() error { return d.err }
 // the stream is over or Err is set.
 func (d *Decoder) Next() (event Event, ok bool) {
 	if d.clear {
-		d.name, d.data, d.hasData, d.clear = d.name[:0], d.data[:0], false, false
+		d.name, d.data, d.hasData, d.clear = d.name[:0], emptied(d.data), false, false
 	}
 	for d.err == nil {
 		line, complete := d.nextLine()
@@ -106,7 +120,7 @@ func (d *Decoder) nextLine() (line []byte, complete bool) {
 	}
 	end := d.lineEnd()
 	if end == noLF {
-		d.line = append(d.line, d.in...)
+		d.line = AppendDoubling(d.line, d.in)
 		d.in = nil
 		d.check(len(d.line) + len(d.data))
 		if d.ended && len(d.line) > 0 {
@@ -118,10 +132,18 @@ func (d *Decoder) nextLine() (line []byte, complete bool) {
 	line = d.in[:end]
 	d.consume(end + 1)
 	if len(d.line) > 0 {
-		d.line = append(d.line, line...)
-		line, d.line = d.line, d.line[:0]
+		d.line = AppendDoubling(d.line, line)
+		line, d.line = d.line, emptied(d.line)
 	}
 	return d.withoutBOM(line), true
+}
+
+// emptied is a buffer for the next one.
+func emptied(buffer []byte) []byte {
+	if cap(buffer) > largeBuffer {
+		return nil
+	}
+	return buffer[:0]
 }
 
 // lineEnd is the position of the CR or LF that ends the first line of the
@@ -176,7 +198,7 @@ func (d *Decoder) field(line []byte) {
 		if d.hasData {
 			d.data = append(d.data, '\n')
 		}
-		d.data = append(d.data, value...)
+		d.data = AppendDoubling(d.data, value)
 		d.hasData = true
 		d.check(len(d.data))
 	case "error":
