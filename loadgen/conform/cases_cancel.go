@@ -2,7 +2,6 @@ package conform
 
 import (
 	"context"
-	"net/http"
 	"net/http/httptrace"
 	"time"
 )
@@ -214,13 +213,4 @@ func (p *probe) idleAgain(ctx context.Context, before load, left time.Time) (tim
 			return 0, err
 		}
 	}
-}
-
-// get reads a page that is not the API's, without the run's key.
-func (p *probe) get(ctx context.Context, url string) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return nil, err
-	}
-	return p.transport.RoundTrip(req)
 }

@@ -72,8 +72,8 @@ var errorCases = []Case{
 	{
 		ID: "errors/before-stream", Title: "a stream that is refused has a status, not events", Level: Must, Suite: Engine,
 		Why: "retries and fallbacks look at the status", Issue: "maximhq/bifrost#5395",
-		Sends: "a streamed chat with a model that is not listed", Expect: "4xx with an error in JSON",
-		try: refuses(nil, changed("an unknown model", members{"model": noModel, "stream": true})),
+		Sends: "streamed chats with a model that is not listed, and without messages", Expect: "4xx with an error in JSON; one that is answered is another case's",
+		try: refusedBeforeStream,
 	},
 	{
 		ID: "errors/shape", Title: "an error is an object with message and type", Level: Must, Suite: Engine,
@@ -173,6 +173,30 @@ var errorCases = []Case{
 			return refusal(a, badRequest...)
 		},
 	},
+}
+
+// refusedBeforeStream looks at streams that a server refuses. One that it answers, as
+// servers of a single model do whatever its name, it was right not to refuse here.
+func refusedBeforeStream(ctx context.Context, p *probe) (string, error) {
+	var seen []string
+	for _, change := range []members{{"model": noModel, "stream": true}, {"messages": drop, "stream": true}} {
+		s, err := p.streamed(ctx, p.chat(change))
+		if err != nil {
+			return "", err
+		}
+		if s.status == http.StatusOK && s.outputs() > 0 && s.complete() == nil {
+			continue
+		}
+		said, err := refusal(&s.answer)
+		if err != nil {
+			return "", err
+		}
+		seen = append(seen, said)
+	}
+	if len(seen) == 0 {
+		return "", skipped("neither was refused (errors/unknown-model, errors/no-messages)")
+	}
+	return strings.Join(seen, ", "), nil
 }
 
 // noModel is a name that no server has.

@@ -91,6 +91,12 @@ func (p *probe) open(ctx context.Context, r request) (*http.Response, *answer, e
 	for name, values := range r.header {
 		req.Header[name] = values
 	}
+	if _, keyed := req.Header["Idempotency-Key"]; !keyed {
+		// A server may close a connection that was idle, as RFC 9112 (9.3.1) says, at
+		// the moment at which a request goes out over it. Set to nothing, which is not
+		// sent, this has net/http send the request again over a new connection.
+		req.Header["Idempotency-Key"] = nil
+	}
 	p.sent.Add(1)
 	begin := time.Now()
 	response, err := p.via(r).RoundTrip(req)

@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"net/url"
+	"strings"
 
 	"github.com/llmctl/llmctl/internal/servermetrics"
+	"github.com/llmctl/llmctl/loadgen/client"
 )
 
 // kvNoise is how much fuller a cache may be than before: blocks of prompts that
@@ -26,7 +29,7 @@ func (l load) String() string {
 
 // load reads the metrics page.
 func (p *probe) load(ctx context.Context) (load, error) {
-	response, err := p.get(ctx, p.o.Metrics)
+	response, err := p.metricsPage(ctx)
 	if err != nil {
 		return load{}, fmt.Errorf("reading the metrics page: %w", err)
 	}
@@ -48,4 +51,17 @@ func (p *probe) load(ctx context.Context) (load, error) {
 		}
 	}
 	return l, nil
+}
+
+// metricsPage asks for the metrics page. A server that is asked for its own gets the
+// run's key, since some want it there, too (llama.cpp's); others must not see it.
+func (p *probe) metricsPage(ctx context.Context) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.o.Metrics, nil)
+	if err != nil {
+		return nil, err
+	}
+	if at, err := url.Parse(p.public); err == nil && at.Scheme == req.URL.Scheme && strings.EqualFold(at.Host, req.URL.Host) {
+		client.Authorize(req.Header, p.o.Key, p.o.Endpoint)
+	}
+	return p.transport.RoundTrip(req)
 }

@@ -177,8 +177,10 @@ func (p *probe) wide(ctx context.Context) (*streamed, error) {
 	})
 }
 
-// extends reports whether the server takes members that vLLM adds to the API.
+// extends reports whether the server takes members that vLLM adds to the API. A
+// request that got no answer does not tell, so the next case asks again.
 func (p *probe) extends(ctx context.Context) (bool, error) {
+	defer func() { p.extended.done = p.extended.done && p.extended.err == nil }()
 	return p.extended.get(func() (bool, error) {
 		a, err := p.post(ctx, chatPath, p.chat(members{"max_tokens": 1, "ignore_eos": true}))
 		if err != nil {
