@@ -13,7 +13,7 @@ import (
 // second under load, so that it may grow to smallHeap first.
 const (
 	leastGrowth = 40
-	smallHeap   = 96 << 20
+	smallHeap   = 64 << 20
 )
 
 // tuneCollector sets by how much the heap may grow, now and after each collection
