@@ -83,6 +83,9 @@ func refusal(r *fleet.Refused) *failure {
 	case r.Saturated():
 		f.outcome = outcomeShed
 		f.body = openai.NewError("server_error", "the model's servers have too much to do", "", "overloaded")
+	case r.Resting: // as the client was told that met their limit
+		f.status, f.outcome = http.StatusTooManyRequests, outcomeResting
+		f.body = openai.NewError("rate_limit_error", "the model's servers are at a limit of their own, and asked to be left alone for "+f.retryAfter+" s", "", "rate_limit_exceeded")
 	default:
 		f.outcome = outcomeUnhealthy
 		f.body = openai.NewError("server_error", "none of the model's servers is healthy", "", "no_healthy_upstream")

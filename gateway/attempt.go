@@ -96,7 +96,7 @@ func (x *exchange) rounds(ctx context.Context, q *request, steps, after []step, 
 		x.spills = spilling(steps[at+1:], s.target) || spilling(after, s.target)
 		f = x.attempt(ctx, q, s.target, m)
 		s.tried = true
-		if before != nil && f != nil && f.outcome == outcomeUnhealthy {
+		if before != nil && f != nil && f.outcome.alone() {
 			f = before // which says more than that nothing is left to try
 			s.out = true
 		}

@@ -429,16 +429,21 @@ func TestTooManyRequestsCoolDown(t *testing.T) {
 		sse(w, helloEvent, finishEvent, doneEvent)
 	})
 	for range 10 {
-		if a := w.post(streamBody); a.status != 429 && a.status != 503 {
+		if a := w.post(streamBody); a.status != 429 {
 			t.Fatalf("status %d", a.status)
 		}
+	}
+	rested := w.post(streamBody) // the model is at a limit, not ill: nobody looks for a dead server
+	if rested.status != 429 || gjson.Get(rested.body, "error.code").Str != "rate_limit_exceeded" || !strings.Contains(rested.body, "for 30 s") ||
+		rested.header.Get("Retry-After") != "30" || rested.header.Get("Retry-After-Ms") != "30000" {
+		t.Errorf("%d %s %v", rested.status, rested.body, rested.header)
 	}
 	if n := len(w.called()); n != 1 {
 		t.Errorf("%d requests went to an endpoint that asked to be left alone", n)
 	}
 	busy.Store(false)
 	w.clock.Add(int64(fleet.MaxCoolDown) - 1)
-	if a := w.post(streamBody); a.status != 503 || a.header.Get("Retry-After") != "1" {
+	if a := w.post(streamBody); a.status != 429 || a.header.Get("Retry-After") != "1" {
 		t.Errorf("status %d, Retry-After %q", a.status, a.header.Get("Retry-After"))
 	}
 	w.clock.Add(1)

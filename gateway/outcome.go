@@ -36,6 +36,7 @@ const (
 	outcomeShed              outcome = "shed"                // no room at the model's servers
 	outcomeQueueTimeout      outcome = "queue_timeout"       // none came free in time
 	outcomeUnhealthy         outcome = "no_healthy_upstream" // all of them are left alone
+	outcomeResting           outcome = "upstream_resting"    // they asked for it
 	outcomeUpstreamRefused   outcome = "upstream_refused"    // 4xx: the request's own fault, or its limit there
 
 	// The request was cut off.
@@ -52,6 +53,9 @@ const (
 	outcomeInterrupted outcome = "stream_interrupted" // the stream ended without a terminal signal
 	outcomeStreamError outcome = "stream_error"       // an error event inside the stream
 )
+
+// alone tells whether all of the model's servers are left alone, so that none was asked.
+func (o outcome) alone() bool { return o == outcomeUnhealthy || o == outcomeResting }
 
 // timeout tells whether one of the configured time-outs ended the request.
 func (o outcome) timeout() bool {

@@ -170,7 +170,7 @@ func next(plan []step, i int, f *failure) int {
 // saturated tells whether there was no room for the request, here or at the
 // upstream.
 func (f *failure) saturated() bool {
-	return f.outcome != outcomeUnhealthy && (f.status == http.StatusServiceUnavailable || f.status == http.StatusTooManyRequests)
+	return !f.outcome.alone() && (f.status == http.StatusServiceUnavailable || f.status == http.StatusTooManyRequests)
 }
 
 // routeAttrs say in the log where the request went, and why not elsewhere.

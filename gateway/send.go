@@ -40,7 +40,7 @@ func (x *exchange) send(ctx context.Context, q *request, path string, body []byt
 		tried = append(tried, e)
 		x.try.lease.Release(fleet.Unreached)
 		if f := x.admit(ctx, q, tried); f != nil {
-			if f.outcome == outcomeUnhealthy {
+			if f.outcome.alone() {
 				f := unreachable(err)
 				f.deserted = true
 				return nil, f

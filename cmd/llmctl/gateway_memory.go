@@ -9,10 +9,10 @@ import (
 
 // How the gateway's garbage is collected, unless GOGC says otherwise. Most of its
 // memory is what thousands of open streams hold, which Go's default of 100 % would
-// double: 40 % adds two fifths. Of a small heap that would be several collections a
+// double: 30 % adds less than a third. Of a small heap that would be several collections a
 // second under load, so that it may grow to smallHeap first.
 const (
-	leastGrowth = 40
+	leastGrowth = 30
 	smallHeap   = 64 << 20
 )
 

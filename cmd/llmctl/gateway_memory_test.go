@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestHeapsGrowToTheFloorOrByTwoFifths(t *testing.T) {
+func TestHeapsGrowToTheFloorOrByLittle(t *testing.T) {
 	for name, tc := range map[string]struct {
 		live, floor uint64
 		want        int
@@ -14,10 +14,10 @@ func TestHeapsGrowToTheFloorOrByTwoFifths(t *testing.T) {
 		"nothing is live":      {0, 64 << 20, 9900},
 		"an eighth":            {8 << 20, 64 << 20, 700},
 		"half":                 {32 << 20, 64 << 20, 100},
-		"nearly all":           {60 << 20, 64 << 20, 40},
-		"as much as the floor": {64 << 20, 64 << 20, 40},
-		"far more":             {1 << 40, 64 << 20, 40},
-		"no floor, no heap":    {0, 0, 40},
+		"nearly all":           {60 << 20, 64 << 20, leastGrowth},
+		"as much as the floor": {64 << 20, 64 << 20, leastGrowth},
+		"far more":             {1 << 40, 64 << 20, leastGrowth},
+		"no floor, no heap":    {0, 0, leastGrowth},
 	} {
 		if got := growth(tc.live, tc.floor); got != tc.want {
 			t.Errorf("%s: %d %%, expected %d", name, got, tc.want)

@@ -82,12 +82,12 @@ func listenTLS(addr string, handler http.Handler, files config.TLS, log *slog.Lo
 }
 
 func (v *gatewayServers) announce() {
-	v.log.Info("listening", "url", v.api.url()+"/v1")
+	v.log.Info("listening", "for", "API", "url", v.api.url()+"/v1")
 	if v.admin != nil {
-		v.log.Info("listening", "url", v.admin.url()+"/metrics")
+		v.log.Info("listening", "for", "admin", "url", v.admin.url()+"/metrics")
 	}
 	if v.picker != nil {
-		v.log.Info("listening", "picker", v.picker.Addr().String())
+		v.log.Info("listening", "for", "Envoy", "picker", v.picker.Addr().String())
 	}
 }
 

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -24,6 +25,7 @@ type Refused struct {
 	Reason     Reason
 	Waited     time.Duration
 	RetryAfter time.Duration // when it may be worth another try; 0 is unknown
+	Resting    bool          // for Unhealthy: some answer, and asked to be left alone for a while
 }
 
 func (r *Refused) Error() string {
@@ -36,6 +38,9 @@ func (r *Refused) Error() string {
 		return fmt.Sprintf("no endpoint of provider %q has room", r.Provider)
 	case Exhausted:
 		return fmt.Sprintf("every endpoint of provider %q was tried", r.Provider)
+	}
+	if r.Resting {
+		return fmt.Sprintf("the endpoints of provider %q asked to be left alone", r.Provider)
 	}
 	return fmt.Sprintf("no endpoint of provider %q is healthy", r.Provider)
 }
@@ -66,6 +71,7 @@ func (p *Pool) refusal(reason Reason, w *Want, since, now time.Duration) *Refuse
 		r.RetryAfter = min(max(time.Second, p.wait.value(now)), maxRetryAfter)
 	case reason == Unhealthy:
 		r.RetryAfter = min(max(time.Second, p.recovers(w.Model, now)), maxRetryAfter)
+		r.Resting = slices.ContainsFunc(p.endpoints, func(e *Endpoint) bool { return e.well(now) && !e.cool.over(w.Model, now) })
 	}
 	return r
 }

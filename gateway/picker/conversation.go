@@ -220,6 +220,9 @@ func (c *conversation) pick(ctx context.Context, reply func(*destination) []*ext
 		if refused.Saturated() {
 			return c.refuse(http.StatusTooManyRequests, "rate_limit_error", "the model's servers have too much to do", "overloaded", refused.RetryAfter), nil
 		}
+		if refused.Resting {
+			return c.refuse(http.StatusTooManyRequests, "rate_limit_error", "the model's servers are at a limit of their own, and asked to be left alone", "rate_limit_exceeded", refused.RetryAfter), nil
+		}
 		return c.refuse(http.StatusServiceUnavailable, "server_error", "none of the model's servers is healthy", "no_healthy_upstream", refused.RetryAfter), nil
 	}
 	if err != nil {
