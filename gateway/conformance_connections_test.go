@@ -17,7 +17,6 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/llmctl/llmctl/gateway/config"
-	"github.com/llmctl/llmctl/internal/openai"
 )
 
 // dialing is a client for upstreams whose connections come from dial.
@@ -99,7 +98,7 @@ func TestAnEventBeyondTheLimitIsAnError(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		sse(w, helloEvent, `data: {"choices":[{"index":0,"delta":{"content":"`)
-		for range openai.MaxEventBytes>>20 + 1 {
+		for range maxEvent>>20 + 1 {
 			if _, err := io.WriteString(w, piece); err != nil {
 				return
 			}

@@ -27,6 +27,10 @@ type framer struct {
 	clean   bool   // nothing of what came is part of what will come
 }
 
+// maxEvent is the largest event that is passed on, in bytes: one with a picture in it
+// has some millions.
+const maxEvent = 16 << 20
+
 // push yields the frames that p completes. Each is valid until the next one.
 func (f *framer) push(p []byte) iter.Seq[frame] {
 	return func(yield func(frame) bool) {
@@ -126,8 +130,8 @@ func (f *framer) err() error {
 	if err := f.decoder.Err(); err != nil {
 		return err
 	}
-	if len(f.pending) > openai.MaxEventBytes {
-		return fmt.Errorf("%w: over %d bytes", openai.ErrEventTooLarge, openai.MaxEventBytes)
+	if len(f.pending) > maxEvent {
+		return fmt.Errorf("%w: over %d bytes", openai.ErrEventTooLarge, maxEvent)
 	}
 	return nil
 }

@@ -105,7 +105,7 @@ func TestEndlessCommentsAreRefused(t *testing.T) {
 	var f framer
 	line := append(bytes.Repeat([]byte("x"), 1<<20), '\n')
 	line[0] = ':'
-	for range openai.MaxEventBytes>>20 + 1 {
+	for range maxEvent>>20 + 1 {
 		for range f.push(line) {
 			t.Fatal("a comment that has not ended was passed on")
 		}

@@ -111,7 +111,7 @@ func TestRefusalsAreExplained(t *testing.T) {
 		want    string // of the last request
 	}{
 		{"too long", profiles.Cluster{}, []ask{{input: 1 << 20, output: 1}}, "prompt of 1048576 tokens leaves no room for output in the "},
-		{"above a limit", profiles.Cluster{Gateway: profiles.Gateway{Limits: profiles.Limits{RPM: 1}}}, []ask{short, short}, "limit of 1 requests of the tenant reached"},
+		{"above a limit", profiles.Cluster{Gateway: profiles.Gateway{Limits: profiles.Limits{RPM: 1}}}, []ask{short, short}, "limit of 1 requests a minute of the tenant reached"},
 		{"the queue is full", profiles.Cluster{Gateway: profiles.Gateway{InFlight: 1, MaxQueue: 1}}, []ask{long, short, short}, "the gateway's queue of 1 requests is full"},
 		{"too late", profiles.Cluster{Gateway: profiles.Gateway{Timeout: 50 * ms}}, []ask{{input: 10_000, output: 10}}, "no token within 50ms"},
 		{"nobody there", profiles.Cluster{Failures: crash}, []ask{short, {at: second, input: 100, output: 10}}, "no replica serves"},

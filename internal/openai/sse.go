@@ -6,9 +6,8 @@ import (
 	"fmt"
 )
 
-// MaxEventBytes is the largest event a Decoder accepts unless told otherwise: one
-// with a picture in it has some megabytes.
-const MaxEventBytes = 16 << 20
+// MaxEventBytes is the largest event a Decoder accepts unless told otherwise.
+const MaxEventBytes = 32 << 20
 
 // largeBuffer is what buffers keep after an event. One that a large event needed is
 // not kept.
