@@ -275,7 +275,7 @@ func TestEnvoyTellsWhyThePickerRefused(t *testing.T) {
 		close(arrived)
 		<-release
 		replies(200, plainReply)(w, r)
-	}, "envoy.yaml", func(c *config.Provider) { c.InFlight, c.QueueTimeout = 1, config.Duration(1) })
+	}, "envoy.yaml", func(c *config.Provider) { c.InFlight, c.QueueTimeout = 1, config.Duration(time.Millisecond) })
 	done := make(chan answer, 1)
 	go func() { done <- p.post(chatOf("first")) }()
 	wait(t, arrived, "the first request")

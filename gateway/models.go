@@ -56,19 +56,15 @@ func (x *exchange) listModels() *failure {
 	return x.succeedWith(list)
 }
 
-// showModel answers with one alias. One that the caller may not use is not found, since
-// it is not in the caller's list either; that it exists is no secret, and the text says
-// which of the two it is.
+// showModel answers with one alias. One that the caller may not use is not found, in the
+// same words as one that nobody has, since it is not in the caller's list either.
 func (x *exchange) showModel() *failure {
 	if f := x.authenticate(); f != nil {
 		return f
 	}
 	alias := x.r.PathValue("model")
-	if _, ok := x.table.models[alias]; !ok {
+	if _, ok := x.table.models[alias]; !ok || !x.who.allows(alias) {
 		return unknownModel(alias)
-	}
-	if !x.who.allows(alias) {
-		return modelNotFound(notAllowed(alias))
 	}
 	return x.succeedWith(x.table.card(alias))
 }
@@ -78,16 +74,13 @@ func (x *exchange) showModel() *failure {
 var errUnknownModel = errors.New("no such model, or one that the key may not use: GET /v1/models with the key lists them")
 
 func unknownModel(name string) *failure {
-	return modelNotFound(fmt.Sprintf("the model %q does not exist: GET /v1/models lists those that this key may use", brief(name, 128)))
+	return &failure{status: http.StatusNotFound, outcome: outcomeUnknownModel, cause: errUnknownModel, body: openai.NewError("invalid_request_error",
+		fmt.Sprintf("the model %q does not exist, or this key may not use it: GET /v1/models lists those that it may", brief(name, 128)), "model", "model_not_found")}
 }
 
 // notAllowed is what is said of a model that exists, but not for the caller.
 func notAllowed(alias string) string {
 	return fmt.Sprintf("this key may not use the model %q: GET /v1/models lists those that it may", brief(alias, 128))
-}
-
-func modelNotFound(text string) *failure {
-	return &failure{status: http.StatusNotFound, outcome: outcomeUnknownModel, cause: errUnknownModel, body: openai.NewError("invalid_request_error", text, "model", "model_not_found")}
 }
 
 // succeedWith answers with a document of the gateway's own.

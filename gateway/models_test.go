@@ -63,8 +63,8 @@ func TestCardsOfModelsThatAreNotTheCallers(t *testing.T) {
 		status          int
 		code, text      string
 	}{
-		{"one that does not exist", "/v1/models/nobody", searchKey, 404, "model_not_found", `the model "nobody" does not exist: GET /v1/models lists`},
-		{"one of others", "/v1/models/large", chatKey, 404, "model_not_found", `this key may not use the model "large": GET /v1/models lists`},
+		{"one that does not exist", "/v1/models/nobody", searchKey, 404, "model_not_found", `the model "nobody" does not exist, or this key may not use it: GET /v1/models lists`},
+		{"one of others", "/v1/models/large", chatKey, 404, "model_not_found", `the model "large" does not exist, or this key may not use it: GET /v1/models lists`},
 		{"the upstream's own name", "/v1/models/real-model", searchKey, 404, "model_not_found", "does not exist"},
 		{"no name", "/v1/models/", searchKey, 404, "model_not_found", "does not exist"},
 		{"no key", "/v1/models/small", "", 401, "invalid_api_key", ""},
