@@ -59,6 +59,15 @@ func (m *memo[T]) get(fetch func() (T, error)) (T, error) {
 	return m.value, m.err
 }
 
+// getAnswered is get that forgets errors, so that the next one asks again.
+func (m *memo[T]) getAnswered(fetch func() (T, error)) (T, error) {
+	if !m.done {
+		m.value, m.err = fetch()
+		m.done = m.err == nil
+	}
+	return m.value, m.err
+}
+
 func newProbe(o Options) (*probe, error) {
 	public := client.PublicEndpoint(o.Endpoint)
 	if public == "" {
@@ -180,8 +189,7 @@ func (p *probe) wide(ctx context.Context) (*streamed, error) {
 // extends reports whether the server takes members that vLLM adds to the API. A
 // request that got no answer does not tell, so the next case asks again.
 func (p *probe) extends(ctx context.Context) (bool, error) {
-	defer func() { p.extended.done = p.extended.done && p.extended.err == nil }()
-	return p.extended.get(func() (bool, error) {
+	return p.extended.getAnswered(func() (bool, error) {
 		a, err := p.post(ctx, chatPath, p.chat(members{"max_tokens": 1, "ignore_eos": true}))
 		if err != nil {
 			return false, err
