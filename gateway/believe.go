@@ -76,8 +76,9 @@ func (b *belief) takesInput(n int64) bool {
 //
 // Servers count differently, some of them tokens that they drop, so twice as much is
 // believed as the request allowed. Reasoning that is hidden and not told apart can be
-// as long as the request, the alias and the context allow, and is to be paid for: only
-// where the report tells how much there is of it, the rest must show.
+// as long as the request, the alias and the context allow, and is to be paid for. Where
+// the report tells how much there is of it, the rest must show, and the request bounds
+// that rest only: there are vendors whose max_tokens is for the answer alone.
 func (b *belief) takesOutput(n, input, told, seen int64) bool {
 	if n > largestCount {
 		return false
@@ -88,6 +89,12 @@ func (b *belief) takesOutput(n, input, told, seen int64) bool {
 	}
 	if b.context > 0 && n > b.answers*max(b.context-input/max(b.prompts, 1), 0) {
 		return false
+	}
+	if b.shown && told > 0 {
+		n -= told
+		if b.context == 0 && told > longestAnswer*b.answers {
+			return false
+		}
 	}
 	if b.asked > 0 {
 		return n <= 2*b.asked+unseenTokens

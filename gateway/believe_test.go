@@ -59,6 +59,9 @@ func TestUsageIsHeldAgainstWhatCanBe(t *testing.T) {
 		{"more than the alias's cap allows", ask(`"max_tokens":5000,`), 0, config.MaxTokens{Cap: 500}, told(11, 1100), false},
 		{"as much of each of four answers", ask(`"n":4,"max_tokens":500,`), 32768, config.MaxTokens{}, told(11, 4000), true},
 		{"the context of each of four answers", ask(`"n":4,`), 8192, config.MaxTokens{}, told(11, 30000), true},
+		{"reasoning that is told, beyond what the request allows the answer", ask(`"max_tokens":100,`), 0, config.MaxTokens{}, told(11, 920, 900, 0), true},
+		{"the same, and an answer beyond it", ask(`"max_tokens":4,`), 0, config.MaxTokens{}, told(11, 1000, 900, 0), false},
+		{"more reasoning than any model writes", ask(""), 0, config.MaxTokens{}, told(11, 1_000_020, 1_000_000, 0), false},
 		{"a template around the prompt", ask(""), 0, config.MaxTokens{}, told(2000, 20), true},
 		{"more input than the prompt has bytes", ask(""), 0, config.MaxTokens{}, told(1_000_000, 20), false},
 		{"an image in the context", image, 32768, config.MaxTokens{}, told(20_000, 20), true},
@@ -77,10 +80,17 @@ func TestUsageIsHeldAgainstWhatCanBe(t *testing.T) {
 			}
 			s.settled()
 			wantOutput, wantSource := gjson.Get(test.usage, "completion_tokens").Int(), "usage"
+			input := gjson.Get(test.usage, "prompt_tokens").Int()
 			if !test.believed {
-				wantOutput, wantSource = 20*int64(len(" world"))/bytesPerToken, "estimated"
+				wantSource = "estimated"
+				if input <= 11 { // it is the output that cannot be
+					wantOutput = 20 * int64(len(" world")) / bytesPerToken
+				}
 			}
 			line := s.requestLine()
+			if got := gjson.Get(line, "input_tokens").Int(); (got == input) != (test.believed || input <= 11) {
+				t.Errorf("%d tokens of input are billed", got)
+			}
 			if got := gjson.Get(line, "output_tokens").Int(); got != wantOutput || gjson.Get(line, "tokens_source").Str != wantSource {
 				t.Errorf("%d tokens by %s, want %d by %s", got, gjson.Get(line, "tokens_source").Str, wantOutput, wantSource)
 			}

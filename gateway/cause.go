@@ -54,13 +54,14 @@ func (x *exchange) ranOut(o outcome) string {
 // redacted stands where a secret was.
 const redacted = "[redacted]"
 
-// redact takes the keys of the client and of the provider out of a text.
+// redact takes the keys of the client and of the provider out of a text for operators,
+// who need the addresses in it.
 func (x *exchange) redact(text string) string {
 	if key, err := bearer(x.r.Header); err == nil {
 		text = strings.ReplaceAll(text, key, redacted)
 	}
 	if x.try != nil {
-		text = string(x.try.target.provider.redact([]byte(text)))
+		text = string(x.try.target.provider.withoutKeys([]byte(text)))
 	}
 	return text
 }

@@ -138,8 +138,8 @@ func (x *exchange) whole(ctx context.Context, response *http.Response) *failure 
 	}
 	a := x.dialect.whole(body)
 	x.spent.seen = int64(len(body))
+	x.spent.estimate.Output = a.output // which stands in where the report cannot be
 	x.report(a.usage)
-	x.spent.estimate.Output = a.output
 	x.finishReason = a.finishReason
 	if x.model.rename {
 		body = renamed(body, "model", x.model.alias)

@@ -42,26 +42,24 @@ func (s *size) tokens() (n int64, textOnly bool) {
 // settled to real usage later. It counts text, tools and media, not the JSON
 // around them: an image inlined as base64 has megabytes, not millions of tokens.
 func estimateInput(fields map[string]gjson.Result) (int64, bool) {
-	var s size
-	s.prompt(fields["prompt"])
-	fields["messages"].ForEach(func(_, message gjson.Result) bool {
-		s.message(message)
-		return true
-	})
-	s.others(fields, "prompt", "messages")
-	return s.tokens()
+	return estimateOf(fields, "prompt")
 }
 
 // estimateEmbedding guesses the tokens of what is to be embedded: texts, ids, or
 // messages as vLLM takes them.
 func estimateEmbedding(fields map[string]gjson.Result) (int64, bool) {
+	return estimateOf(fields, "input")
+}
+
+// estimateOf guesses the tokens of a prompt in a field of its own, or in messages.
+func estimateOf(fields map[string]gjson.Result, prompt string) (int64, bool) {
 	var s size
-	s.prompt(fields["input"])
+	s.prompt(fields[prompt])
 	fields["messages"].ForEach(func(_, message gjson.Result) bool {
 		s.message(message)
 		return true
 	})
-	s.others(fields, "input", "messages")
+	s.others(fields, prompt, "messages")
 	return s.tokens()
 }
 

@@ -20,6 +20,7 @@ type meter struct {
 	seen      int64        // bytes of output that have come
 	usage     tally
 	reported  bool
+	doubted   bool  // a part of the report cannot be, and is estimated
 	heard     heard // output that has come
 	unsaid    heard // of it, since the last report
 	// Which parts the usage object had: an absent count is unknown, not zero.
@@ -35,19 +36,27 @@ func (m *meter) hear(h heard) {
 }
 
 // report takes a usage object in; the last one counts, since servers may send
-// a running total with every event. It reports whether that is believed.
+// a running total with every event. Of input and output, what cannot be is estimated,
+// and the other one holds. It reports whether all is believed.
 func (m *meter) report(v gjson.Result) bool {
 	u, ok := readUsage(v, m.generates)
-	if !ok || !m.belief.takesInput(u.input) || !m.belief.takesOutput(u.output, u.input, hiddenOutput(v), m.seen) {
+	if !ok {
 		return false
 	}
-	m.usage, m.reported, m.unsaid = u, true, heard{}
 	_, m.toldCached = toldCached(v)
 	_, m.toldReasoning = toldReasoning(v)
+	m.doubted = false
+	if !m.belief.takesInput(u.input) {
+		u.input, u.cached, m.toldCached, m.doubted = m.estimate.Input, 0, false, true
+	}
+	if !m.belief.takesOutput(u.output, u.input, hiddenOutput(v), m.seen) {
+		u.output, u.reasoning, m.toldReasoning, m.doubted = m.estimate.Output, 0, false, true
+	}
+	m.usage, m.reported, m.unsaid = u, true, heard{}
 	if s := v.Get("queue_time"); s.Type == gjson.Number {
 		m.queuedFor(s.Num)
 	}
-	return true
+	return !m.doubted
 }
 
 // queueHeader is how long a request waited in the engine, in milliseconds: of our
@@ -84,7 +93,7 @@ func (m *meter) tokens() limit.Tokens {
 // used is the same with its parts, as far as the upstream told them.
 func (m *meter) used() usage.Tokens {
 	counts := m.tokens()
-	t := usage.Tokens{Input: counts.Input, Output: counts.Output, Estimated: !m.reported}
+	t := usage.Tokens{Input: counts.Input, Output: counts.Output, Estimated: !m.trusted()}
 	if m.reported && m.toldCached {
 		t.Cached = optional.Counted(int(m.usage.cached))
 	}
@@ -94,8 +103,11 @@ func (m *meter) used() usage.Tokens {
 	return t
 }
 
+// trusted tells whether the upstream reported all of it, and is believed.
+func (m *meter) trusted() bool { return m.reported && !m.doubted }
+
 func (m *meter) source() string {
-	if m.reported {
+	if m.trusted() {
 		return "usage"
 	}
 	return "estimated"

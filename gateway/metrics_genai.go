@@ -88,7 +88,7 @@ func (x *exchange) countServed(end time.Time) {
 	if d, ok := x.tpot(); ok && x.failure == nil {
 		m.each.WithLabelValues(operation, provider, alias).Observe(d.Seconds())
 	}
-	if used := x.used(); x.chargeable() && x.spent.reported {
+	if used := x.used(); x.chargeable() && x.spent.trusted() {
 		m.tokens.WithLabelValues("input", operation, provider, t.model).Observe(float64(used.Input))
 		if x.dialect.generates {
 			m.tokens.WithLabelValues("output", operation, provider, t.model).Observe(float64(used.Output))

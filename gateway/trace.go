@@ -116,7 +116,7 @@ func (x *exchange) startAttempt(ctx context.Context, q *request, t *target) (_ c
 		}
 		d, ok := x.ttfc()
 		span.SetAttributes(x.answerAttributes(d, ok)...)
-		if x.spent.reported {
+		if x.spent.trusted() {
 			span.SetAttributes(usageAttributes(x.spent.used())...)
 		}
 		fail(span, f)

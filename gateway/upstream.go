@@ -45,18 +45,26 @@ func newProvider(c config.Provider, env config.Environment) *provider {
 	}
 }
 
-// redact takes the provider's key out of what an upstream says about an error, what
-// looks like a part of one, as vendors mask them, and addresses within the network.
+// redact takes out of what an upstream says about an error what no client may know:
+// keys, and addresses within the network.
 func (p *provider) redact(text []byte) []byte {
+	return inner.ReplaceAll(p.withoutKeys(text), []byte(redacted))
+}
+
+// withoutKeys takes the provider's key out of a text, and what looks like a part of one,
+// as vendors mask them.
+func (p *provider) withoutKeys(text []byte) []byte {
 	if p.key != "" {
 		text = bytes.ReplaceAll(text, []byte(p.key), []byte(redacted))
 	}
-	return inner.ReplaceAll(text, []byte(redacted))
+	return keyLike.ReplaceAll(text, []byte(redacted))
 }
 
-// inner matches keys in the form of most vendors, and private addresses (RFC 1918)
-// with their scheme and port.
-var inner = regexp.MustCompile(`\bsk-[A-Za-z0-9_*.-]*[A-Za-z0-9_*-]|(?:https?://)?\b(?:localhost:\d+|(?:(?:10|127)\.\d{1,3}|192\.168|172\.(?:1[6-9]|2\d|3[01]))\.\d{1,3}\.\d{1,3}\b(?::\d+)?)`)
+// keyLike matches keys in the form of most vendors.
+var keyLike = regexp.MustCompile(`\bsk-[A-Za-z0-9_*.-]*[A-Za-z0-9_*-]`)
+
+// inner matches private addresses (RFC 1918) with their scheme and port.
+var inner = regexp.MustCompile(`(?:https?://)?\b(?:localhost:\d+|(?:(?:10|127)\.\d{1,3}|192\.168|172\.(?:1[6-9]|2\d|3[01]))\.\d{1,3}\.\d{1,3}\b(?::\d+)?)`)
 
 // transportBuffer is what a connection to an upstream reads and writes through: most
 // requests fit and all events, and each open stream has two. What is larger goes

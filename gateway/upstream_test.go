@@ -14,4 +14,7 @@ func TestErrorsTellNoInnerAddressAndNoPartOfAKey(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
+	if got := string(p.withoutKeys([]byte(`dial tcp 10.1.2.3:8000 with topsecret: refused`))); got != `dial tcp 10.1.2.3:8000 with [redacted]: refused` {
+		t.Errorf("operators are told %q", got)
+	}
 }
