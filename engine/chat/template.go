@@ -234,7 +234,7 @@ func DetectReasoning(source string) string {
 	switch {
 	case !strings.Contains(source, "</think>"):
 		return ""
-	case strings.Contains(source, "enable_thinking"):
+	case strings.Contains(source, "enable_thinking") && !strings.Contains(source, "<｜Assistant｜>"):
 		return "qwen3"
 	}
 	return "deepseek_r1"
