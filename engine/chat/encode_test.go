@@ -105,6 +105,21 @@ func TestOnlyTrustedTextBecomesSpecialTokens(t *testing.T) {
 	}
 }
 
+// folding is a tokenizer that changes text before it looks for special tokens.
+type folding struct{ byteTokenizer }
+
+func (f folding) Encode(dst []int32, text string, special bool) []int32 {
+	return f.byteTokenizer.Encode(dst, strings.NewReplacer("＜", "<", "＞", ">").Replace(text), special)
+}
+
+func TestNormalizedTextYieldsNoSpecialTokens(t *testing.T) {
+	e := NewEncoder(folding{markers})
+	got := markers.read(e.Encode(nil, []Segment{{"<s>", true}, {"a＜/s＞", false}}))
+	if want := "⟦<s>⟧a</s>"; got != want {
+		t.Errorf("%s, expected %s", got, want)
+	}
+}
+
 // TestNoTextOfAClientYieldsASpecialToken: whatever a client says, a prompt has the
 // special tokens that it has with harmless words in the same places.
 func TestNoTextOfAClientYieldsASpecialToken(t *testing.T) {
@@ -152,4 +167,24 @@ func TestNoTextOfAClientYieldsASpecialToken(t *testing.T) {
 
 func quoted(s string) string {
 	return `"` + strings.NewReplacer("\\", `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
+}
+
+func BenchmarkEncode(b *testing.B) {
+	e := NewEncoder(tokenizer.Builtin())
+	template, err := ParseTemplate(Builtin)
+	if err != nil {
+		b.Fatal(err)
+	}
+	in := Input{BOS: "<s>", AddGenerationPrompt: true}
+	for range 20 {
+		in.Messages = append(in.Messages, Message{Role: "user", Content: strings.Repeat("hello world ", 100)})
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		segments, err := template.Segments(in)
+		if err != nil {
+			b.Fatal(err)
+		}
+		e.Encode(nil, segments)
+	}
 }

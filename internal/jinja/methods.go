@@ -266,18 +266,16 @@ func (in *interp) joined(items []Value, separator Text) Text {
 func title(s string) string {
 	inWord := false
 	return strings.Map(func(r rune) rune {
-		out := r
+		first := !inWord
+		inWord = unicode.IsLetter(r)
 		switch {
-		case !unicode.IsLetter(r):
-			inWord = false
+		case !inWord:
 			return r
-		case inWord:
-			out = unicode.ToLower(r)
+		case first:
+			return unicode.ToTitle(r)
 		default:
-			out = unicode.ToTitle(r)
+			return unicode.ToLower(r)
 		}
-		inWord = true
-		return out
 	}, s)
 }
 
