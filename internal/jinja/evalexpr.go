@@ -113,6 +113,7 @@ func (in *interp) item(of, index Value) Value {
 				return of.Items[(i+n)%n]
 			}
 		case Text:
+			in.scan(of)
 			if r, ok := runeAt(of, i); ok {
 				return r
 			}
@@ -205,7 +206,7 @@ func (in *interp) contains(of, v Value) bool {
 		if !ok {
 			in.fail("'in <string>' requires string as left operand, not %s", typeName(v))
 		}
-		in.step(len(of.s) / 64)
+		in.scan(of)
 		return strings.Contains(of.s, t.s)
 	case *Dict:
 		_, ok := of.get(v)

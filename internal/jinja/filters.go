@@ -121,7 +121,7 @@ var filters = map[string]filterFunc{
 func length(in *interp, v Value, _ args) Value {
 	switch v := v.(type) {
 	case Text:
-		in.step(len(v.s) / 64)
+		in.scan(v)
 		return int64(utf8.RuneCountInString(v.s))
 	case *List:
 		if !v.generator {

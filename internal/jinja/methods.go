@@ -16,7 +16,10 @@ func method(of Value, name string) (Value, bool) {
 		if !ok {
 			return nil, false
 		}
-		f = func(in *interp, a args) Value { return m(in, of, a) }
+		f = func(in *interp, a args) Value {
+			in.scan(of)
+			return m(in, of, a)
+		}
 	case *Dict:
 		m, ok := dictMethods[name]
 		if !ok {

@@ -10,6 +10,7 @@ import (
 func (in *interp) str(v Value) Text {
 	switch v := v.(type) {
 	case Text:
+		in.scan(v)
 		return v
 	case undefined:
 		return Text{}

@@ -187,6 +187,7 @@ func (in *interp) equal(a, b Value) bool {
 		return ok && a == b
 	case Text:
 		b, ok := b.(Text)
+		in.scan(a)
 		return ok && a.s == b.s
 	case undefined:
 		_, ok := b.(undefined)
@@ -231,6 +232,7 @@ func (in *interp) order(a, b Value, op string) int {
 	}
 	if a, ok := a.(Text); ok {
 		if b, ok := b.(Text); ok {
+			in.scan(a)
 			return strings.Compare(a.s, b.s)
 		}
 	}
