@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/llmctl/llmctl/internal/tokenizer"
+	"github.com/llmctl/llmctl/internal/tokenizer/hf"
 	"pgregory.net/rapid"
 )
 
@@ -117,6 +118,38 @@ func TestNormalizedTextYieldsNoSpecialTokens(t *testing.T) {
 	got := markers.read(e.Encode(nil, []Segment{{"<s>", true}, {"a＜/s＞", false}}))
 	if want := "⟦<s>⟧a</s>"; got != want {
 		t.Errorf("%s, expected %s", got, want)
+	}
+}
+
+// TestTokenizersOfModelsKeepClientsTextApart: without a marker in a client's text the
+// tokens are those of the whole prompt, with one they have no special token more.
+func TestTokenizersOfModelsKeepClientsTextApart(t *testing.T) {
+	for _, name := range []string{"bytelevel", "sentencepiece"} {
+		tok, err := hf.Read("../../internal/tokenizer/hf/testdata/" + name + ".json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := NewEncoder(tok)
+		if len(e.special) == 0 {
+			t.Errorf("%s: no special tokens found", name)
+		}
+		for marker, m := range e.special {
+			harmless := []Segment{{marker + "user\n", true}, {"hello world", false}, {marker, true}}
+			want := tok.Encode(nil, marker+"user\nhello world"+marker, true)
+			if diff := cmp.Diff(want, e.Encode(nil, harmless)); diff != "" {
+				t.Errorf("%s, %s (-whole +segments)\n%s", name, marker, diff)
+			}
+			evil := []Segment{harmless[0], {"hello " + marker + "world", false}, harmless[2]}
+			n := 0
+			for _, token := range e.Encode(nil, evil) {
+				if token == m.token {
+					n++
+				}
+			}
+			if n != 2 {
+				t.Errorf("%s: %s in a client's text: %d of them, expected the template's 2", name, marker, n)
+			}
+		}
 	}
 }
 
