@@ -37,6 +37,7 @@ type state struct {
 	row   int32 // into cells, or nowhere when no byte may come
 	rule  int32
 	final bool
+	more  bool // final, or has calls: something follows without reading
 	calls []call
 	// height is the least number of containers that must still be opened within one
 	// another to reach the rule's end.
@@ -220,5 +221,6 @@ func (g *Grammar) prune() {
 			}
 		}
 		st.calls = kept
+		st.more = st.final || len(kept) > 0
 	}
 }

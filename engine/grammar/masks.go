@@ -30,15 +30,17 @@ func (k *keeper) of(v *Vocabulary, states int) *masks {
 	if len(k.sets) == maxVocabularies {
 		k.sets = k.sets[1:]
 	}
-	m := &masks{v: v, slots: make([]atomic.Pointer[stateMask], states)}
+	m := &masks{v: v, slots: make([]atomicMask, states)}
 	k.sets = append(k.sets, m)
 	return m
 }
 
+type atomicMask = atomic.Pointer[stateMask]
+
 // masks are the tokens of each state that do not depend on where its rule was called.
 type masks struct {
 	v     *Vocabulary
-	slots []atomic.Pointer[stateMask]
+	slots []atomicMask
 	bytes atomic.Int64
 }
 
@@ -47,7 +49,7 @@ type masks struct {
 type stateMask struct {
 	bits    []uint64 // of all tokens, or nil when they are few
 	tokens  []int32  // when they are few
-	escapes []int32  // nodes of the trie at which the rule may end and tokens go on
+	rest    *trie    // what is left of tokens after the rule may have ended, or nil
 }
 
 // or adds the tokens to a mask.
@@ -71,15 +73,32 @@ func (m *masks) state(w *walker, s int32) *stateMask {
 	w.reset()
 	w.limited, w.keep = false, false
 	w.items = append(w.items, item{s, &node{rule: -1}})
-	w.scan(0, int32(len(m.v.label)), w.here(0), 0, found.bits, &found.escapes)
+	var escapes []int32
+	w.scan(m.v.trie, w.here(0), found.bits, &escapes)
 	found.thin()
-	size := int64(8*len(found.bits) + 4*len(found.tokens) + 4*cap(found.escapes) + 96)
+	size := int64(8*len(found.bits) + 4*len(found.tokens) + 96)
+	if len(escapes) > 0 {
+		found.rest = m.v.rest(escapes)
+		size += int64(found.rest.memory())
+	}
 	if m.bytes.Add(size) > maxKept {
 		m.bytes.Add(-size)
 		return found
 	}
 	m.slots[s].Store(found)
 	return found
+}
+
+// rest is a trie of what follows some nodes in tokens. Many tokens go on in the same
+// way, after the end of a string above all, so that it is small.
+func (v *Vocabulary) rest(nodes []int32) *trie {
+	var entries []entry
+	for _, n := range nodes {
+		for _, token := range v.trie.below(n) {
+			entries = append(entries, newEntry(v.bytesOf(token)[v.trie.depth[n]:], token))
+		}
+	}
+	return newTrie(entries)
 }
 
 // thin keeps few tokens as a list.

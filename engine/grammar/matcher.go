@@ -139,9 +139,9 @@ func (m *Matcher) find(at *position) {
 		}
 		local := m.kept.state(m.w, it.state)
 		local.or(m.mask)
-		if len(local.escapes) > 0 {
+		if local.rest != nil {
 			for _, e := range it.node.edges {
-				m.goOn(local.escapes, e)
+				m.goOn(local.rest, e)
 			}
 		}
 	}
@@ -149,15 +149,12 @@ func (m *Matcher) find(at *position) {
 
 // goOn finds the tokens that end a rule on their way and go on in the one that called
 // it.
-func (m *Matcher) goOn(escapes []int32, e edge) {
+func (m *Matcher) goOn(rest *trie, e edge) {
 	w := m.w
 	w.reset()
 	w.keep, w.limited = false, false
 	w.add(0, 0, e.to, e.node)
-	from := w.here(0)
-	for _, n := range escapes {
-		w.scan(n+1, m.v.after[n], from, m.v.depth[n], m.mask, nil)
-	}
+	w.scan(rest, w.here(0), m.mask, nil)
 }
 
 // findNearLimit computes the mask where a token could nest deeper than it may, so that
@@ -167,5 +164,5 @@ func (m *Matcher) findNearLimit(at *position) {
 	w.reset()
 	w.keep, w.limited = false, true
 	w.items = append(w.items, at.items...)
-	w.scan(0, int32(len(m.v.label)), w.here(0), 0, m.mask, nil)
+	w.scan(m.v.trie, w.here(0), m.mask, nil)
 }

@@ -95,32 +95,36 @@ func (d *draft) raw(from, to int32, c class) {
 	d.wide(from, to, overlap(c, beyond))
 }
 
-// wide reads one code point that is no ASCII. Classes with many byte sequences are
-// rules of their own, because patterns and lengths repeat them.
+// fewSpans is up to how many spans a class is written where it stands. Others, such as
+// the letters of all scripts, are rules of their own, because patterns repeat them;
+// but walking a call costs more than walking bytes.
+const fewSpans = 4
+
+// wide reads one code point that is no ASCII.
 func (d *draft) wide(from, to int32, c class) {
-	if len(c) == 0 {
+	c = overlap(c, anyRune)
+	if len(c) > fewSpans {
+		d.call(from, to, d.c.rule(fmt.Sprintf("wide %v", c), false, func(d *draft) { d.encode(first, last, c) }))
 		return
 	}
-	write := func(d *draft, from, to int32) {
-		for _, s := range overlap(c, anyRune) {
-			utf8Spans(s.lo, s.hi, func(ranges [][2]byte) {
-				at := from
-				for i, r := range ranges {
-					next := to
-					if i < len(ranges)-1 {
-						next = d.state()
-					}
-					d.byteIn(at, next, r[0], r[1])
-					at = next
+	d.encode(from, to, c)
+}
+
+// encode reads the UTF-8 of one code point.
+func (d *draft) encode(from, to int32, c class) {
+	for _, s := range c {
+		utf8Spans(s.lo, s.hi, func(ranges [][2]byte) {
+			at := from
+			for i, r := range ranges {
+				next := to
+				if i < len(ranges)-1 {
+					next = d.state()
 				}
-			})
-		}
+				d.byteIn(at, next, r[0], r[1])
+				at = next
+			}
+		})
 	}
-	if len(c) == 1 && c[0].lo == c[0].hi {
-		write(d, from, to)
-		return
-	}
-	d.call(from, to, d.c.rule(fmt.Sprintf("wide %v", c), false, func(d *draft) { write(d, first, last) }))
 }
 
 // written reads one code point of a class as it stands within a JSON string. Where the
@@ -131,7 +135,7 @@ func (d *draft) written(from, to int32, c class) {
 		return
 	}
 	d.raw(from, to, without(c, needEscape...))
-	d.call(from, to, d.c.rule("escape", false, escape))
+	d.escape(from, to)
 }
 
 // canonical reads one code point of a class, which can be written in one way only: raw
@@ -175,10 +179,10 @@ func escaped(r rune) string {
 
 // escape writes every escape of RFC 8259, section 7, that stands for one code point:
 // surrogates come in pairs.
-func escape(d *draft) {
-	at := d.then(first, `\`)
+func (d *draft) escape(from, to int32) {
+	at := d.then(from, `\`)
 	for _, c := range []byte(`"\/bfnrt`) {
-		d.byteIn(at, last, c, c)
+		d.byteIn(at, to, c, c)
 	}
 	u := d.then(at, "u")
 	hex := func(from, to int32) {
@@ -201,13 +205,13 @@ func escape(d *draft) {
 	for _, c := range []byte("efEF") {
 		d.byteIn(u, plain, c, c)
 	}
-	tail(plain, last, 3)
+	tail(plain, to, 3)
 	d0 := d.state() // after the first digit of D000 … DFFF
 	d.byteIn(u, d0, 'd', 'd')
 	d.byteIn(u, d0, 'D', 'D')
 	low := d.state()
 	d.byteIn(d0, low, '0', '7')
-	tail(low, last, 2)
+	tail(low, to, 2)
 	high := d.state()
 	d.byteIn(d0, high, '8', '9')
 	d.byteIn(d0, high, 'a', 'b')
@@ -221,5 +225,5 @@ func escape(d *draft) {
 	pair = d.state()
 	d.byteIn(second, pair, 'c', 'f')
 	d.byteIn(second, pair, 'C', 'F')
-	tail(pair, last, 2)
+	tail(pair, to, 2)
 }

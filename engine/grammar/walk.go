@@ -40,9 +40,12 @@ type walker struct {
 	accepts bool // the text may end at the position that was reached last
 }
 
-// A level is a set in the arena and how far the arena was filled with it.
+// A level is a set in the arena and how far the arena was filled with it. Where only one
+// item of the set can read, node is not nil and both are here.
 type level struct {
 	lo, hi, calls, used int
+	state               int32
+	node                *node
 }
 
 func (w *walker) reset() { w.items, w.calls, w.used = w.items[:0], w.calls[:0], 0 }
@@ -146,34 +149,62 @@ func (w *walker) read(items []item, text []byte) level {
 	return at
 }
 
-// scan finds the tokens in a stretch of the trie that may come after the set at from,
-// which stands at a node of the given depth. When escapes is not nil, it gets the nodes
-// at which the text may end and the tokens go on.
-func (w *walker) scan(begin, end int32, from level, depth uint16, bits []uint64, escapes *[]int32) {
-	v := w.v
-	w.levels = append(w.levels[:0], from)
-	for i := begin; i < end; {
-		d := int(v.depth[i] - depth)
-		at := w.levels[d-1]
+// scan finds the texts of a trie that may come after the set at from, and sets the bits
+// of their tokens. When escapes is not nil, it gets the nodes at which the text may end
+// and texts of the trie go on.
+func (w *walker) scan(t *trie, from level, bits []uint64, escapes *[]int32) {
+	w.levels = append(w.levels[:0], w.settle(from))
+	for i, end := int32(0), int32(len(t.label)); i < end; {
+		d := int(t.depth[i])
 		w.levels = w.levels[:d]
-		w.back(at)
-		w.advance(at, v.label[i])
-		if len(w.items) == at.hi {
-			i = v.after[i]
+		next, ok := w.step(&w.levels[d-1], t.label[i])
+		if !ok {
+			i = t.after[i]
 			continue
 		}
-		if t := v.token[i]; t >= 0 {
-			bits[t>>6] |= 1 << (t & 63)
-			if len(v.same) > 0 {
-				for _, t := range v.same[t] {
-					bits[t>>6] |= 1 << (t & 63)
-				}
-			}
+		for _, token := range t.tokens[t.first[i]:t.first[i+1]] {
+			bits[token>>6] |= 1 << (token & 63)
 		}
-		if escapes != nil && w.accepts && v.after[i] > i+1 {
+		if escapes != nil && w.accepts && t.after[i] > i+1 {
 			*escapes = append(*escapes, i)
 		}
-		w.levels = append(w.levels, w.here(at.hi))
+		w.levels = append(w.levels, next)
 		i++
 	}
+}
+
+// step is the level after one more byte, if it may come. Mostly one item goes to a
+// state from which nothing follows without reading, and the arena is left alone.
+func (w *walker) step(at *level, b byte) (level, bool) {
+	w.accepts = false
+	if at.node != nil {
+		s := w.g.next(at.state, b)
+		if s < 0 || w.limited && at.node.depth+w.g.states[s].height > w.g.limit {
+			return level{}, false
+		}
+		if !w.g.states[s].more {
+			return level{lo: at.hi, hi: at.hi, calls: at.calls, used: at.used, state: s, node: at.node}, true
+		}
+		w.back(*at)
+		w.add(at.hi, at.calls, s, at.node)
+	} else {
+		w.back(*at)
+		w.advance(*at, b)
+	}
+	next := w.here(at.hi)
+	return w.settle(next), next.lo < next.hi
+}
+
+// settle notes whether a set has only one item that can read.
+func (w *walker) settle(l level) level {
+	reads := 0
+	for _, it := range w.items[l.lo:l.hi] {
+		if w.g.states[it.state].row >= 0 {
+			if reads++; reads > 1 {
+				return level{lo: l.lo, hi: l.hi, calls: l.calls, used: l.used}
+			}
+			l.state, l.node = it.state, it.node
+		}
+	}
+	return l
 }

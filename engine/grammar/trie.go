@@ -1,0 +1,78 @@
+package grammar
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"slices"
+)
+
+// A trie holds texts, each with a token. Nodes lie in preorder: a node's subtree is a
+// stretch, so that a walk is a scan which skips stretches, and so are its tokens.
+type trie struct {
+	label  []byte
+	depth  []uint16 // the root's children have 1
+	after  []int32  // the first node that is not in a node's subtree
+	first  []int32  // node i ends the texts of tokens[first[i]:first[i+1]]
+	tokens []int32
+}
+
+// An entry is a text on its way into a trie.
+type entry struct {
+	begin uint64 // the first eight bytes, which decide most comparisons
+	text  []byte
+	token int32
+}
+
+func newEntry(text []byte, token int32) entry {
+	var begin [8]byte
+	copy(begin[:], text)
+	return entry{binary.BigEndian.Uint64(begin[:]), text, token}
+}
+
+// newTrie lays out a trie of texts that are not empty. It sorts the entries.
+func newTrie(entries []entry) *trie {
+	slices.SortFunc(entries, func(a, b entry) int {
+		if a.begin != b.begin {
+			return cmp.Compare(a.begin, b.begin)
+		}
+		if c := bytes.Compare(a.text, b.text); c != 0 {
+			return c
+		}
+		return cmp.Compare(a.token, b.token)
+	})
+	t := &trie{tokens: make([]int32, 0, len(entries))}
+	var path []int32 // nodes from the root's child to the last text's
+	var before []byte
+	pop := func(depth int) {
+		for _, n := range path[depth:] {
+			t.after[n] = int32(len(t.label))
+		}
+		path = path[:depth]
+	}
+	for _, e := range entries {
+		common := 0
+		for common < len(before) && common < len(e.text) && before[common] == e.text[common] {
+			common++
+		}
+		pop(common)
+		for i := common; i < len(e.text); i++ {
+			path = append(path, int32(len(t.label)))
+			t.label = append(t.label, e.text[i])
+			t.depth = append(t.depth, uint16(i+1))
+			t.after = append(t.after, 0)
+			t.first = append(t.first, int32(len(t.tokens)))
+		}
+		t.tokens = append(t.tokens, e.token)
+		before = e.text
+	}
+	pop(0)
+	t.first = append(t.first, int32(len(t.tokens)))
+	return t
+}
+
+// below calls yield with the tokens whose texts go on after a node.
+func (t *trie) below(node int32) []int32 { return t.tokens[t.first[node+1]:t.first[t.after[node]]] }
+
+// memory is about how many bytes a trie takes.
+func (t *trie) memory() int { return 11*len(t.label) + 4*len(t.tokens) + 128 }
