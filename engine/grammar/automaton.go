@@ -38,6 +38,7 @@ type state struct {
 	rule  int32
 	final bool
 	more  bool // final, or has calls: something follows without reading
+	loops bool // every plain byte leads back, and nothing else follows
 	calls []call
 	// height is the least number of containers that must still be opened within one
 	// another to reach the rule's end.
@@ -222,5 +223,16 @@ func (g *Grammar) prune() {
 		}
 		st.calls = kept
 		st.more = st.final || len(kept) > 0
+		st.loops = !st.more && g.leadsBack(int32(i))
 	}
+}
+
+// leadsBack says whether a state stays the same over plain bytes.
+func (g *Grammar) leadsBack(s int32) bool {
+	for b := range 256 {
+		if plain(byte(b)) && g.next(s, byte(b)) != s {
+			return false
+		}
+	}
+	return true
 }

@@ -47,9 +47,9 @@ type masks struct {
 // A stateMask says what may come in a state as long as its rule has not ended: that is
 // the same whoever called it.
 type stateMask struct {
-	bits    []uint64 // of all tokens, or nil when they are few
-	tokens  []int32  // when they are few
-	rest    *trie    // what is left of tokens after the rule may have ended, or nil
+	bits   []uint64 // of all tokens, or nil when they are few
+	tokens []int32  // when they are few
+	rest   *trie    // what is left of tokens after the rule may have ended, or nil
 }
 
 // or adds the tokens to a mask.

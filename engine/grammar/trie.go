@@ -15,6 +15,7 @@ type trie struct {
 	after  []int32  // the first node that is not in a node's subtree
 	first  []int32  // node i ends the texts of tokens[first[i]:first[i+1]]
 	tokens []int32
+	plain  []bool // a node and all below it are bytes that mean nothing to JSON
 }
 
 // An entry is a text on its way into a trie.
@@ -68,11 +69,22 @@ func newTrie(entries []entry) *trie {
 	}
 	pop(0)
 	t.first = append(t.first, int32(len(t.tokens)))
+	t.plain = make([]bool, len(t.label))
+	for i := len(t.label) - 1; i >= 0; i-- {
+		t.plain[i] = plain(t.label[i])
+		for child := int32(i) + 1; t.plain[i] && child < t.after[i]; child = t.after[child] {
+			t.plain[i] = t.plain[child]
+		}
+	}
 	return t
 }
 
-// below calls yield with the tokens whose texts go on after a node.
+// plain are the bytes that stand for themselves in a JSON string, but for those beyond
+// ASCII. Most tokens have no others, so that they are not walked within strings.
+func plain(b byte) bool { return ' ' <= b && b <= '~' && b != '"' && b != '\\' }
+
+// below are the tokens whose texts go on after a node.
 func (t *trie) below(node int32) []int32 { return t.tokens[t.first[node+1]:t.first[t.after[node]]] }
 
 // memory is about how many bytes a trie takes.
-func (t *trie) memory() int { return 11*len(t.label) + 4*len(t.tokens) + 128 }
+func (t *trie) memory() int { return 12*len(t.label) + 4*len(t.tokens) + 128 }

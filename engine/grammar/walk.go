@@ -43,7 +43,7 @@ type walker struct {
 // A level is a set in the arena and how far the arena was filled with it. Where only one
 // item of the set can read, node is not nil and both are here.
 type level struct {
-	lo, hi, calls, used int
+	lo, hi, calls, used int32
 	state               int32
 	node                *node
 }
@@ -51,12 +51,12 @@ type level struct {
 func (w *walker) reset() { w.items, w.calls, w.used = w.items[:0], w.calls[:0], 0 }
 
 func (w *walker) back(l level) {
-	w.items, w.calls, w.used = w.items[:l.hi], w.calls[:l.calls], l.used
+	w.items, w.calls, w.used = w.items[:l.hi], w.calls[:l.calls], int(l.used)
 }
 
 // here is the level of the items from lo on.
-func (w *walker) here(lo int) level {
-	return level{lo: lo, hi: len(w.items), calls: len(w.calls), used: w.used}
+func (w *walker) here(lo int32) level {
+	return level{lo: lo, hi: int32(len(w.items)), calls: int32(len(w.calls)), used: int32(w.used)}
 }
 
 func (w *walker) newNode(rule, depth int32) *node {
@@ -74,7 +74,7 @@ func (w *walker) newNode(rule, depth int32) *node {
 
 // add puts an item and all that follows from it without reading into the set that
 // begins at lo; calls of the same position begin at calls.
-func (w *walker) add(lo, calls int, s int32, n *node) {
+func (w *walker) add(lo, calls, s int32, n *node) {
 	for _, it := range w.items[lo:] {
 		if it.state == s && it.node == n {
 			return
@@ -95,7 +95,7 @@ func (w *walker) add(lo, calls int, s int32, n *node) {
 
 // call begins a rule within n. No rule that is called reads nothing, so that a node
 // does not end where it begins.
-func (w *walker) call(lo, calls int, c call, n *node) {
+func (w *walker) call(lo, calls int32, c call, n *node) {
 	r := &w.g.rules[c.rule]
 	depth := n.depth
 	if r.container {
@@ -122,7 +122,13 @@ func (w *walker) call(lo, calls int, c call, n *node) {
 // advance puts the set after one more byte on top of the arena.
 func (w *walker) advance(from level, b byte) {
 	w.accepts = false
-	lo, calls := len(w.items), len(w.calls)
+	if from.node != nil && from.lo == from.hi { // the only item is not in the arena
+		if next := w.g.next(from.state, b); next >= 0 {
+			w.add(from.hi, from.calls, next, from.node)
+		}
+		return
+	}
+	lo, calls := int32(len(w.items)), int32(len(w.calls))
 	for i := from.lo; i < from.hi; i++ {
 		it := w.items[i]
 		next := w.g.next(it.state, b)
@@ -154,45 +160,51 @@ func (w *walker) read(items []item, text []byte) level {
 // and texts of the trie go on.
 func (w *walker) scan(t *trie, from level, bits []uint64, escapes *[]int32) {
 	w.levels = append(w.levels[:0], w.settle(from))
+	states := w.g.states
 	for i, end := int32(0), int32(len(t.label)); i < end; {
 		d := int(t.depth[i])
 		w.levels = w.levels[:d]
-		next, ok := w.step(&w.levels[d-1], t.label[i])
-		if !ok {
+		at := &w.levels[d-1]
+		if at.node != nil {
+			if states[at.state].loops && t.plain[i] {
+				allow(bits, t.tokens[t.first[i]:t.first[t.after[i]]])
+				i = t.after[i]
+				continue
+			}
+			// Mostly one item goes to a state from which nothing follows without
+			// reading, and the arena is left alone.
+			s := w.g.next(at.state, t.label[i])
+			if s < 0 || w.limited && at.node.depth+states[s].height > w.g.limit {
+				i = t.after[i]
+				continue
+			}
+			if !states[s].more {
+				allow(bits, t.tokens[t.first[i]:t.first[i+1]])
+				w.levels = append(w.levels, level{lo: at.hi, hi: at.hi, calls: at.calls, used: at.used, state: s, node: at.node})
+				i++
+				continue
+			}
+		}
+		w.back(*at)
+		w.advance(*at, t.label[i])
+		next := w.here(at.hi)
+		if next.lo == next.hi {
 			i = t.after[i]
 			continue
 		}
-		for _, token := range t.tokens[t.first[i]:t.first[i+1]] {
-			bits[token>>6] |= 1 << (token & 63)
-		}
+		allow(bits, t.tokens[t.first[i]:t.first[i+1]])
 		if escapes != nil && w.accepts && t.after[i] > i+1 {
 			*escapes = append(*escapes, i)
 		}
-		w.levels = append(w.levels, next)
+		w.levels = append(w.levels, w.settle(next))
 		i++
 	}
 }
 
-// step is the level after one more byte, if it may come. Mostly one item goes to a
-// state from which nothing follows without reading, and the arena is left alone.
-func (w *walker) step(at *level, b byte) (level, bool) {
-	w.accepts = false
-	if at.node != nil {
-		s := w.g.next(at.state, b)
-		if s < 0 || w.limited && at.node.depth+w.g.states[s].height > w.g.limit {
-			return level{}, false
-		}
-		if !w.g.states[s].more {
-			return level{lo: at.hi, hi: at.hi, calls: at.calls, used: at.used, state: s, node: at.node}, true
-		}
-		w.back(*at)
-		w.add(at.hi, at.calls, s, at.node)
-	} else {
-		w.back(*at)
-		w.advance(*at, b)
+func allow(bits []uint64, tokens []int32) {
+	for _, t := range tokens {
+		bits[t>>6] |= 1 << (t & 63)
 	}
-	next := w.here(at.hi)
-	return w.settle(next), next.lo < next.hi
 }
 
 // settle notes whether a set has only one item that can read.
