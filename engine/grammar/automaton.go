@@ -11,6 +11,9 @@ const nowhere = -1
 // never is the depth that a state needs which cannot reach its end.
 const never = math.MaxInt32
 
+// endless is a run that is longer than any token.
+const endless = 2 * maxToken
+
 // A Grammar says which texts may be written. It is a set of rules, each a
 // deterministic automaton over bytes and calls of rules: together a pushdown
 // automaton whose stack is the calls that have not ended. It is immutable and safe
@@ -38,7 +41,10 @@ type state struct {
 	rule  int32
 	final bool
 	more  bool // final, or has calls: something follows without reading
-	loops bool // every plain byte leads back, and nothing else follows
+	// run is how many plain bytes may come one after the other, whatever they are, with
+	// nothing that follows without reading in between: endless in a string without a
+	// bound, what is left of the bound in others.
+	run   int32
 	calls []call
 	// height is the least number of containers that must still be opened within one
 	// another to reach the rule's end.
@@ -65,6 +71,7 @@ func assemble(drafts []*draft) *Grammar {
 		fail("schema allows no value at all: its keywords contradict each other")
 	}
 	g.prune()
+	g.runs()
 	g.limit = depthOfNesting + g.height
 	return g
 }
@@ -223,16 +230,27 @@ func (g *Grammar) prune() {
 		}
 		st.calls = kept
 		st.more = st.final || len(kept) > 0
-		st.loops = !st.more && g.leadsBack(int32(i))
 	}
 }
 
-// leadsBack says whether a state stays the same over plain bytes.
-func (g *Grammar) leadsBack(s int32) bool {
-	for b := range 256 {
-		if plain(byte(b)) && g.next(s, byte(b)) != s {
-			return false
+// runs finds the run of every state. States are numbered as they are reached, so that
+// most runs are known when those before them are found; others are taken for shorter
+// than they are, which only makes masks slower.
+func (g *Grammar) runs() {
+	for s := int32(len(g.states)) - 1; s >= 0; s-- {
+		to := g.next(s, ' ')
+		if to < 0 || g.states[to].more {
+			continue
+		}
+		uniform := true
+		for b := byte('!'); b <= '~' && uniform; b++ {
+			uniform = !plain(b) || g.next(s, b) == to
+		}
+		switch {
+		case uniform && to == s:
+			g.states[s].run = endless
+		case uniform:
+			g.states[s].run = min(endless, 1+g.states[to].run)
 		}
 	}
-	return true
 }

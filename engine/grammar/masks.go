@@ -92,13 +92,17 @@ func (m *masks) state(w *walker, s int32) *stateMask {
 // rest is a trie of what follows some nodes in tokens. Many tokens go on in the same
 // way, after the end of a string above all, so that it is small.
 func (v *Vocabulary) rest(nodes []int32) *trie {
-	var entries []entry
+	n := 0
+	for _, node := range nodes {
+		n += len(v.trie.below(node))
+	}
+	entries := make([]entry, 0, n)
 	for _, n := range nodes {
 		for _, token := range v.trie.below(n) {
-			entries = append(entries, newEntry(v.bytesOf(token)[v.trie.depth[n]:], token))
+			entries = append(entries, newEntry(v.text, v.offset[token]+uint32(v.trie.depth[n]), v.offset[token+1], token))
 		}
 	}
-	return newTrie(entries)
+	return newTrie(v.text, entries)
 }
 
 // thin keeps few tokens as a list.

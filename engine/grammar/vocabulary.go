@@ -41,11 +41,11 @@ func NewVocabulary(size int, text func(token int32) []byte, special func(int32) 
 	entries := make([]entry, 0, size)
 	for t := range int32(size) {
 		if b := v.bytesOf(t); len(b) > 0 {
-			entries = append(entries, newEntry(b, t))
+			entries = append(entries, newEntry(v.text, v.offset[t], v.offset[t+1], t))
 			v.brackets = max(v.brackets, int32(count(b, '[')+count(b, '{')))
 		}
 	}
-	v.trie = newTrie(entries)
+	v.trie = newTrie(v.text, entries)
 	return v
 }
 

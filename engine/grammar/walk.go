@@ -159,14 +159,16 @@ func (w *walker) read(items []item, text []byte) level {
 // of their tokens. When escapes is not nil, it gets the nodes at which the text may end
 // and texts of the trie go on.
 func (w *walker) scan(t *trie, from level, bits []uint64, escapes *[]int32) {
-	w.levels = append(w.levels[:0], w.settle(from))
+	if len(w.levels) <= t.deepest {
+		w.levels = make([]level, t.deepest+1)
+	}
+	w.levels[0] = w.settle(from)
 	states := w.g.states
 	for i, end := int32(0), int32(len(t.label)); i < end; {
-		d := int(t.depth[i])
-		w.levels = w.levels[:d]
+		d := t.depth[i]
 		at := &w.levels[d-1]
 		if at.node != nil {
-			if states[at.state].loops && t.plain[i] {
+			if states[at.state].run >= int32(t.tall[i]) {
 				allow(bits, t.tokens[t.first[i]:t.first[t.after[i]]])
 				i = t.after[i]
 				continue
@@ -180,7 +182,7 @@ func (w *walker) scan(t *trie, from level, bits []uint64, escapes *[]int32) {
 			}
 			if !states[s].more {
 				allow(bits, t.tokens[t.first[i]:t.first[i+1]])
-				w.levels = append(w.levels, level{lo: at.hi, hi: at.hi, calls: at.calls, used: at.used, state: s, node: at.node})
+				w.levels[d].follow(at, s)
 				i++
 				continue
 			}
@@ -196,8 +198,17 @@ func (w *walker) scan(t *trie, from level, bits []uint64, escapes *[]int32) {
 		if escapes != nil && w.accepts && t.after[i] > i+1 {
 			*escapes = append(*escapes, i)
 		}
-		w.levels = append(w.levels, w.settle(next))
+		w.levels[d] = w.settle(next)
 		i++
+	}
+}
+
+// follow makes a level that of the only item after another's. The node is written only
+// when it is another one: writes of pointers cost more than the rest.
+func (l *level) follow(at *level, s int32) {
+	l.lo, l.hi, l.calls, l.used, l.state = at.hi, at.hi, at.calls, at.used, s
+	if l.node != at.node {
+		l.node = at.node
 	}
 }
 
