@@ -32,6 +32,7 @@ type Grammar struct {
 type rule struct {
 	start     int32
 	container bool
+	common    bool       // the same in all grammars: a string without bounds
 	classes   [256]uint8 // bytes that no state of the rule tells apart are one class
 }
 
@@ -60,7 +61,7 @@ func assemble(drafts []*draft) *Grammar {
 	total := 0
 	for i, d := range drafts {
 		local[i] = determinize(d, &budget, maxStates-total)
-		g.rules = append(g.rules, rule{start: int32(total), container: d.container})
+		g.rules = append(g.rules, rule{start: int32(total), container: d.container, common: d.common})
 		total += len(local[i])
 	}
 	for i, states := range local {

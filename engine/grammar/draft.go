@@ -35,6 +35,7 @@ type draftEdge struct {
 type draft struct {
 	c         *compiler
 	container bool // an object or an array: every recursion passes one
+	common    bool // the same in all grammars
 	edges     [][]draftEdge
 	build     func(*draft)
 }

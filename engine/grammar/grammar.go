@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 )
 
 // Options say how documents of a schema are written.
@@ -19,8 +20,10 @@ type Options struct {
 }
 
 // JSON is the grammar of JSON objects: RFC 8259, with bounds on white space, on digits
-// and on nesting (see the package comment).
-func JSON() *Grammar {
+// and on nesting (see the package comment). It is the same each time.
+func JSON() *Grammar { return anyObject() }
+
+var anyObject = sync.OnceValue(func() *Grammar {
 	c := newCompiler(Options{})
 	g, err := c.compile(func(d *draft) {
 		d.call(first, last, c.rule("object", true, func(d *draft) { c.object(d, nil) }))
@@ -29,7 +32,7 @@ func JSON() *Grammar {
 		panic(err) // the grammar above is wrong
 	}
 	return g
-}
+})
 
 // Schema is the grammar of the JSON documents for which a JSON Schema holds. Errors are
 // for whoever wrote the schema: they name the place and the keyword. A schema that costs

@@ -68,6 +68,13 @@ func (m *masks) state(w *walker, s int32) *stateMask {
 	if found := m.slots[s].Load(); found != nil {
 		return found
 	}
+	r := &w.g.rules[w.g.states[s].rule]
+	if r.common {
+		if found, ok := m.v.common.Load(s - r.start); ok {
+			m.slots[s].Store(found.(*stateMask))
+			return found.(*stateMask)
+		}
+	}
 	words := (m.v.size + 63) / 64
 	found := &stateMask{bits: make([]uint64, words)}
 	w.reset()
@@ -80,6 +87,11 @@ func (m *masks) state(w *walker, s int32) *stateMask {
 	if len(escapes) > 0 {
 		found.rest = m.v.rest(escapes)
 		size += int64(found.rest.memory())
+	}
+	if r.common {
+		m.v.common.Store(s-r.start, found)
+		m.slots[s].Store(found)
+		return found
 	}
 	if m.bytes.Add(size) > maxKept {
 		m.bytes.Add(-size)

@@ -117,6 +117,7 @@ func (d *draft) write(from, to int32, s *shape, one func(from, to int32, c class
 
 // freeString writes any JSON string.
 func freeString(d *draft) {
+	d.common = true
 	at := d.then(first, `"`)
 	d.written(at, at, anyRune)
 	d.text(at, last, `"`)

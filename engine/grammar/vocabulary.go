@@ -1,9 +1,12 @@
 package grammar
 
-import "bytes"
+import (
+	"bytes"
+	"sync"
+)
 
-// A Vocabulary is a tokenizer's tokens as a trie of their bytes. It is immutable, safe
-// for concurrent use, and built once per tokenizer.
+// A Vocabulary is a tokenizer's tokens as a trie of their bytes. It is safe for
+// concurrent use, and built once per tokenizer.
 type Vocabulary struct {
 	size     int
 	end      []int32
@@ -11,7 +14,8 @@ type Vocabulary struct {
 	text     []byte   // of all tokens
 	offset   []uint32 // token i is text[offset[i]:offset[i+1]]; empty for those that are never text
 	trie     *trie
-	brackets int32 // the most that any token opens
+	brackets int32    // the most that any token opens
+	common   sync.Map // of states of strings without bounds, which all grammars share: *stateMask
 }
 
 // maxToken is the longest token, in bytes, that can be constrained; longer ones are
