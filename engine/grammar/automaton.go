@@ -41,12 +41,13 @@ type state struct {
 	row   int32 // into cells, or nowhere when no byte may come
 	rule  int32
 	final bool
-	more  bool // final, or has calls: something follows without reading
 	// run is how many plain bytes may come one after the other, whatever they are, with
 	// nothing that follows without reading in between: endless in a string without a
 	// bound, what is left of the bound in others.
 	run   int32
-	calls []call
+	calls []call // made as soon as the state is reached
+	lazy  []call // made by the byte that begins the rule
+	more  bool   // final, or has calls: something follows without reading
 	// height is the least number of containers that must still be opened within one
 	// another to reach the rule's end.
 	height int32
@@ -72,6 +73,7 @@ func assemble(drafts []*draft) *Grammar {
 		fail("schema allows no value at all: its keywords contradict each other")
 	}
 	g.prune()
+	g.postpone()
 	g.runs()
 	g.limit = depthOfNesting + g.height
 	return g
@@ -223,16 +225,38 @@ func (g *Grammar) prune() {
 		if st.row >= 0 && slices.Max(g.cells[st.row:st.row+g.width(st.rule)]) == nowhere {
 			st.row = nowhere
 		}
-		kept := st.calls[:0]
-		for _, c := range st.calls {
-			if g.cost(c.rule) != never && g.states[c.to].height != never {
-				kept = append(kept, c)
-			}
-		}
-		st.calls = kept
-		st.more = st.final || len(kept) > 0
+		st.calls = slices.DeleteFunc(st.calls, func(c call) bool {
+			return g.cost(c.rule) == never || g.states[c.to].height == never
+		})
 	}
 }
+
+// postpone tells the calls that can wait for a byte from the others. Most can: strings,
+// objects and white space begin with certain bytes, and a set of states is small when
+// it does not hold the beginnings of all that may come.
+func (g *Grammar) postpone() {
+	waits := make([]bool, len(g.rules))
+	for r := range g.rules {
+		begin := &g.states[g.rules[r].start]
+		waits[r] = !begin.final && len(begin.calls) == 0
+	}
+	for i := range g.states {
+		st := &g.states[i]
+		var calls []call
+		for _, c := range st.calls {
+			if waits[c.rule] {
+				st.lazy = append(st.lazy, c)
+			} else {
+				calls = append(calls, c)
+			}
+		}
+		st.calls = calls
+		st.more = st.final || len(calls) > 0
+	}
+}
+
+// reads says whether a byte may come in a state.
+func (st *state) reads() bool { return st.row >= 0 || len(st.lazy) > 0 }
 
 // runs finds the run of every state. States are numbered as they are reached, so that
 // most runs are known when those before them are found; others are taken for shorter

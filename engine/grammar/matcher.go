@@ -100,7 +100,7 @@ func (m *Matcher) Complete() bool { return m.now().accepts }
 // Done says whether the text is whole and nothing may follow but a token that ends the
 // sequence.
 func (m *Matcher) Done() bool {
-	return !slices.ContainsFunc(m.now().items, func(it item) bool { return m.g.states[it.state].row >= 0 })
+	return !slices.ContainsFunc(m.now().items, func(it item) bool { return m.g.states[it.state].reads() })
 }
 
 // Mask sets bit t%64 of bits[t/64] for each token t that Allows, and clears all others.
@@ -134,7 +134,7 @@ func (m *Matcher) find(at *position) {
 		}
 	}
 	for _, it := range at.items {
-		if m.g.states[it.state].row < 0 {
+		if !m.g.states[it.state].reads() {
 			continue
 		}
 		local := m.kept.state(m.w, it.state)

@@ -160,9 +160,30 @@ func (r stringRule) write(d *draft) {
 	for _, name := range r.formats {
 		and(formats()[name])
 	}
+	one := d.written
+	if max(r.least, r.most) > longString {
+		one = d.called
+	}
 	at, end := d.then(first, `"`), d.state()
-	d.write(at, end, s, d.written)
+	d.write(at, end, s, one)
 	d.text(end, last, `"`)
+}
+
+// longString is from which length on the characters of a string share their automaton.
+const longString = 64
+
+// called reads the same as written, with all but ASCII as a rule of its own: a state
+// for each character of a long string, rather than thirty.
+func (d *draft) called(from, to int32, c class) {
+	if !slices.Equal(c, anyRune) {
+		d.canonical(from, to, c)
+		return
+	}
+	d.raw(from, to, without(ascii, needEscape...))
+	d.call(from, to, d.c.rule("character", false, func(d *draft) {
+		d.raw(first, last, beyond)
+		d.escape(first, last)
+	}))
 }
 
 func (r stringRule) key() string {

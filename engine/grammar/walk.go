@@ -96,13 +96,21 @@ func (w *walker) add(lo, calls, s int32, n *node) {
 // call begins a rule within n. No rule that is called reads nothing, so that a node
 // does not end where it begins.
 func (w *walker) call(lo, calls int32, c call, n *node) {
+	if child := w.child(calls, c, n); child != nil {
+		w.add(lo, calls, w.g.rules[c.rule].start, child)
+	}
+}
+
+// child is a new node for a call within n; nil when the call may not be made, or when
+// one of the same rule was made at the same position, which n then shares.
+func (w *walker) child(calls int32, c call, n *node) *node {
 	r := &w.g.rules[c.rule]
 	depth := n.depth
 	if r.container {
 		depth++
 	}
 	if w.limited && max(depth+w.g.states[r.start].height, n.depth+w.g.states[c.to].height) > w.g.limit {
-		return
+		return nil
 	}
 	e := edge{c.to, n}
 	for _, made := range w.calls[calls:] {
@@ -110,32 +118,51 @@ func (w *walker) call(lo, calls int32, c call, n *node) {
 			if !slices.Contains(made.edges, e) {
 				made.edges = append(made.edges, e)
 			}
-			return
+			return nil
 		}
 	}
 	child := w.newNode(c.rule, depth)
 	child.edges = append(child.edges, e)
 	w.calls = append(w.calls, child)
-	w.add(lo, calls, r.start, child)
+	return child
 }
 
 // advance puts the set after one more byte on top of the arena.
 func (w *walker) advance(from level, b byte) {
 	w.accepts = false
+	lo := int32(len(w.items))
 	if from.node != nil && from.lo == from.hi { // the only item is not in the arena
-		if next := w.g.next(from.state, b); next >= 0 {
-			w.add(from.hi, from.calls, next, from.node)
-		}
-		return
+		w.items = append(w.items, item{from.state, from.node})
+		from.lo, from.hi = lo, lo+1
+		lo++
 	}
-	lo, calls := int32(len(w.items)), int32(len(w.calls))
+	// First the calls that wait for the byte, which belong to the position before it, so
+	// that all of them are made when the byte is read.
+	before := int32(len(w.calls))
 	for i := from.lo; i < from.hi; i++ {
 		it := w.items[i]
-		next := w.g.next(it.state, b)
-		if next < 0 || w.limited && it.node.depth+w.g.states[next].height > w.g.limit {
-			continue
+		for _, c := range w.g.states[it.state].lazy {
+			if w.g.next(w.g.rules[c.rule].start, b) >= 0 {
+				w.child(before, c, it.node)
+			}
 		}
-		w.add(lo, calls, next, it.node)
+	}
+	calls := int32(len(w.calls))
+	for _, n := range w.calls[before:calls] {
+		w.enter(lo, calls, w.g.next(w.g.rules[n.rule].start, b), n)
+	}
+	for i := from.lo; i < from.hi; i++ {
+		it := w.items[i]
+		if next := w.g.next(it.state, b); next >= 0 {
+			w.enter(lo, calls, next, it.node)
+		}
+	}
+}
+
+// enter adds a state that a byte led to, if its end is within the limit.
+func (w *walker) enter(lo, calls, s int32, n *node) {
+	if !w.limited || n.depth+w.g.states[s].height <= w.g.limit {
+		w.add(lo, calls, s, n)
 	}
 }
 
@@ -146,8 +173,9 @@ func (w *walker) read(items []item, text []byte) level {
 	w.items = append(w.items, items...)
 	at := w.here(0)
 	for _, b := range text {
+		lo := int32(len(w.items))
 		w.advance(at, b)
-		at = w.here(at.hi)
+		at = w.here(lo)
 		if at.lo == at.hi {
 			break
 		}
@@ -176,11 +204,11 @@ func (w *walker) scan(t *trie, from level, bits []uint64, escapes *[]int32) {
 			// Mostly one item goes to a state from which nothing follows without
 			// reading, and the arena is left alone.
 			s := w.g.next(at.state, t.label[i])
-			if s < 0 || w.limited && at.node.depth+states[s].height > w.g.limit {
+			if s < 0 && len(states[at.state].lazy) == 0 {
 				i = t.after[i]
 				continue
 			}
-			if !states[s].more {
+			if s >= 0 && !states[s].more && !w.limited && !w.begins(at.state, t.label[i]) {
 				allow(bits, t.tokens[t.first[i]:t.first[i+1]])
 				w.levels[d].follow(at, s)
 				i++
@@ -188,8 +216,12 @@ func (w *walker) scan(t *trie, from level, bits []uint64, escapes *[]int32) {
 			}
 		}
 		w.back(*at)
+		lo := at.hi
+		if at.node != nil && at.lo == at.hi {
+			lo++ // advance puts the only item into the arena
+		}
 		w.advance(*at, t.label[i])
-		next := w.here(at.hi)
+		next := w.here(lo)
 		if next.lo == next.hi {
 			i = t.after[i]
 			continue
@@ -212,6 +244,16 @@ func (l *level) follow(at *level, s int32) {
 	}
 }
 
+// begins says whether a byte begins a call that waits for it.
+func (w *walker) begins(s int32, b byte) bool {
+	for _, c := range w.g.states[s].lazy {
+		if w.g.next(w.g.rules[c.rule].start, b) >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
 func allow(bits []uint64, tokens []int32) {
 	for _, t := range tokens {
 		bits[t>>6] |= 1 << (t & 63)
@@ -222,7 +264,7 @@ func allow(bits []uint64, tokens []int32) {
 func (w *walker) settle(l level) level {
 	reads := 0
 	for _, it := range w.items[l.lo:l.hi] {
-		if w.g.states[it.state].row >= 0 {
+		if w.g.states[it.state].reads() {
 			if reads++; reads > 1 {
 				return level{lo: l.lo, hi: l.hi, calls: l.calls, used: l.used}
 			}
