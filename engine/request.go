@@ -12,15 +12,26 @@ import (
 
 // Request is one text to continue.
 type Request struct {
-	Tokens    []int32 // prompt
-	MaxTokens int     // output tokens at most, at least 1
-	MinTokens int     // output tokens before which nothing but MaxTokens ends it
-	IgnoreEOS bool    // do not stop at the model's end-of-sequence tokens
-	Stop      []string
-	Sampling  model.Sampling
-	Seeded    bool   // Sampling.Seed was chosen by the caller; else the engine picks one
-	CacheSalt string // requests share cached prefixes only with the same salt
-	Priority  int    // smaller runs first, under the priority policy
+	Tokens     []int32 // prompt
+	N          int     // answers, which share the prompt's KV; 0 is 1
+	MaxTokens  int     // output tokens at most, at least 1
+	MinTokens  int     // output tokens before which nothing but MaxTokens ends it
+	IgnoreEOS  bool    // do not stop at the model's end-of-sequence tokens
+	Stop       []string
+	StopTokens []int32 // tokens that end it as an end of sequence does
+	KeepStop   bool    // the stop string is part of the text
+	Sampling   model.Sampling
+	Seeded     bool   // Sampling.Seed was chosen by the caller; else the engine picks one
+	CacheSalt  string // requests share cached prefixes only with the same salt
+	Priority   int    // smaller runs first, under the priority policy
+
+	// Logprobs asks for the log-probability of each output token, and of the so
+	// many likeliest ones beside it; PromptLogprobs for those of the prompt.
+	Logprobs, PromptLogprobs       bool
+	TopLogprobs, TopPromptLogprobs int
+	// Guide makes what says which tokens may come next, one for each answer; nil
+	// allows all.
+	Guide func() model.Guide
 }
 
 // Errors of Submit, besides *sched.TooLongError.

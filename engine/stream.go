@@ -6,17 +6,38 @@ import (
 	"sync"
 	"time"
 
+	"github.com/llmctl/llmctl/engine/model"
 	"github.com/llmctl/llmctl/engine/sched"
 )
 
 // Event is a piece of a request's output.
 type Event struct {
+	Index  int           // which of the N answers
 	Text   string        // whole UTF-8 characters; may be empty only at the end
 	Tokens int           // output tokens that came with it
-	Output int           // output tokens so far
+	Output int           // output tokens of this answer so far
 	Cached int           // prompt tokens that the prefix cache saved
 	Queued time.Duration // from the request's arrival to its first start
 	Finish sched.FinishReason
+
+	IDs      []int32         // the tokens that came with it
+	Logprobs []model.Logprob // of each of them, where the request asked
+	Prompt   []model.Logprob // of the prompt's tokens, the first of which has none; in the first event
+	Stopped  Stopped         // by what, where Finish is Stop
+	Times    Times           // at the end
+}
+
+// Stopped says what ended an answer: a stop string, a stop token, or, where both are
+// absent, the model's end of sequence.
+type Stopped struct {
+	Text  string
+	Token int32 // −1: none
+}
+
+// Times are moments of a request on the engine's clock.
+type Times struct {
+	Arrival, Admitted, First, Last time.Duration
+	Preemptions                    int
 }
 
 // Stream delivers the events of one request. Events wait in it until they are

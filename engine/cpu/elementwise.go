@@ -44,8 +44,8 @@ type rotary struct {
 func newRotary(s model.Shape, positions int) rotary {
 	r := rotary{half: s.HeadDim / 2}
 	for p := range positions {
-		for i := range r.half {
-			angle := float64(p) * math.Pow(s.RopeTheta, -float64(2*i)/float64(s.HeadDim))
+		for _, frequency := range s.Ropes[0].Frequencies {
+			angle := float64(p) * frequency
 			r.cos = append(r.cos, float32(math.Cos(angle)))
 			r.sin = append(r.sin, float32(math.Sin(angle)))
 		}

@@ -117,7 +117,7 @@ func (e *Executor) plan(sequences []*model.Sequence) error {
 			}
 			e.rows = append(e.rows, row{s, s.Start + j, token})
 		}
-		if s.Sample {
+		if s.Places() > 0 {
 			e.sampled = append(e.sampled, len(e.rows)-1)
 		}
 	}

@@ -34,7 +34,7 @@ func (e *Executor) beginTile(worker, tile int) {
 	hidden := e.weights.Hidden
 	first, last := e.span(tile)
 	for r := first; r < last; r++ {
-		copy(e.x[r*hidden:][:hidden], e.weights.Embedding[int(e.rows[r].token)*hidden:])
+		e.weights.Embedding.Row(e.x[r*hidden:][:hidden], int(e.rows[r].token))
 	}
 	e.project(worker, 0, first, last)
 }
@@ -45,7 +45,7 @@ func (e *Executor) layerTile(worker, tile int) {
 	first, last := e.span(tile)
 	e.mix(worker, e.layer, first, last)
 	e.feedForward(worker, e.layer, first, last)
-	if e.layer+1 < len(e.weights.Layers) {
+	if e.layer+1 < e.weights.Shape.Layers {
 		e.project(worker, e.layer+1, first, last)
 	}
 }
@@ -125,7 +125,6 @@ func (e *Executor) sampleTile(worker, tile int) {
 		if w.Offsets != nil {
 			add(logits, w.Offsets)
 		}
-		q := e.rows[r].sequence
-		q.Next = s.sampler.Sample(logits, q.Sampling, q.Start+len(q.Tokens), q.Forbidden)
+		s.sampler.Take(e.rows[r].sequence, 0, logits)
 	}
 }

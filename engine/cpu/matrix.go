@@ -49,14 +49,25 @@ type packed struct {
 type packedLayer struct{ qkv, output, gateUp, down matrix }
 
 func packAll(w *model.Weights) packed {
-	p := packed{head: pack(w.Head, w.Hidden, w.Vocab)}
+	p := packed{head: packMatrices(w.Head)}
 	for _, l := range w.Layers {
 		p.layers = append(p.layers, packedLayer{
-			qkv:    pack(l.QKV, w.Hidden, w.Queries()+2*w.Keys()),
-			output: pack(l.Output, w.Queries(), w.Hidden),
-			gateUp: pack(l.GateUp, w.Hidden, 2*w.Intermediate),
-			down:   pack(l.Down, w.Intermediate, w.Hidden),
+			qkv:    packMatrices(l.Query, l.Key, l.Value),
+			output: packMatrices(l.Output),
+			gateUp: packMatrices(l.Gate, l.Up),
+			down:   packMatrices(l.Down),
 		})
 	}
 	return p
+}
+
+// packMatrices packs matrices of one input below each other.
+func packMatrices(all ...model.Matrix) matrix {
+	var values []float32
+	rows := 0
+	for _, m := range all {
+		values = append(values, m.Floats()...)
+		rows += m.Rows
+	}
+	return pack(values, all[0].Cols, rows)
 }

@@ -12,17 +12,15 @@ import (
 func reference(w *model.Weights, tokens []int32) []float64 {
 	x := make([][]float64, len(tokens))
 	for t, token := range tokens {
-		x[t] = widen(w.Embedding[int(token)*w.Hidden : (int(token)+1)*w.Hidden])
+		x[t] = widen(w.Embedding.Floats()[int(token)*w.Hidden : (int(token)+1)*w.Hidden])
 	}
 	for _, l := range w.Layers {
 		var q, k, v [][]float64
 		for t := range x {
 			h := refNorm(x[t], l.AttentionNorm, float64(w.NormEpsilon))
-			qkv := refMul(l.QKV, h)
-			nq, nk := w.Queries(), w.Keys()
-			q = append(q, refRotate(w, qkv[:nq], t))
-			k = append(k, refRotate(w, qkv[nq:nq+nk], t))
-			v = append(v, qkv[nq+nk:])
+			q = append(q, refRotate(w, refMul(l.Query, h), t))
+			k = append(k, refRotate(w, refMul(l.Key, h), t))
+			v = append(v, refMul(l.Value, h))
 		}
 		for t := range x {
 			mixed := make([]float64, w.Queries())
@@ -32,11 +30,10 @@ func reference(w *model.Weights, tokens []int32) []float64 {
 			refAdd(x[t], refMul(l.Output, mixed))
 		}
 		for t := range x {
-			both := refMul(l.GateUp, refNorm(x[t], l.MLPNorm, float64(w.NormEpsilon)))
-			gated := make([]float64, w.Intermediate)
-			for i := range gated {
-				g := both[i]
-				gated[i] = g / (1 + math.Exp(-g)) * both[w.Intermediate+i]
+			h := refNorm(x[t], l.MLPNorm, float64(w.NormEpsilon))
+			gated, up := refMul(l.Gate, h), refMul(l.Up, h)
+			for i, g := range gated {
+				gated[i] = g / (1 + math.Exp(-g)) * up[i]
 			}
 			refAdd(x[t], refMul(l.Down, gated))
 		}
@@ -70,7 +67,7 @@ func refRotate(w *model.Weights, x []float64, position int) []float64 {
 	half := w.HeadDim / 2
 	for i := range x {
 		head, d := i-i%w.HeadDim, i%w.HeadDim
-		angle := float64(position) / math.Pow(w.RopeTheta, float64(d%half)/float64(half))
+		angle := float64(position) * w.Ropes[0].Frequencies[d%half]
 		if d < half {
 			out[i] = x[i]*math.Cos(angle) - x[head+d+half]*math.Sin(angle)
 		} else {
@@ -80,8 +77,8 @@ func refRotate(w *model.Weights, x []float64, position int) []float64 {
 	return out
 }
 
-func refMul(w []float32, x []float64) []float64 {
-	out := make([]float64, len(w)/len(x))
+func refMul(m model.Matrix, x []float64) []float64 {
+	w, out := m.Floats(), make([]float64, m.Rows)
 	for o := range out {
 		for i, v := range x {
 			out[o] += v * float64(w[o*len(x)+i])

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"encoding/binary"
 	"fmt"
 	"hash/fnv"
 	"math"
@@ -30,9 +29,10 @@ func TestBuiltinIsAMillionParameters(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := Synthetic(s, 1)
-	n := len(w.Embedding) + len(w.FinalNorm)
+	size := func(m Matrix) int { return m.Rows * m.Cols }
+	n := size(w.Embedding) + len(w.FinalNorm)
 	for _, l := range w.Layers {
-		n += len(l.AttentionNorm) + len(l.QKV) + len(l.Output) + len(l.MLPNorm) + len(l.GateUp) + len(l.Down)
+		n += len(l.AttentionNorm) + size(l.Query) + size(l.Key) + size(l.Value) + size(l.Output) + len(l.MLPNorm) + size(l.Gate) + size(l.Up) + size(l.Down)
 	}
 	// 2048·128 embeddings; per layer 128·(128+64+64) + 128·128 + 3·128·352 + 2·128; 128.
 	if want := 2048*128 + 4*(128*256+128*128+3*128*352+2*128) + 128; n != want {
@@ -56,10 +56,9 @@ func TestWeightsAreTheSameEverywhere(t *testing.T) {
 	sum := func(seed uint64) string {
 		w := Synthetic(s, seed)
 		h := fnv.New64a()
-		for _, v := range [][]float32{w.Embedding, w.Layers[0].QKV, w.Layers[3].Down, w.FinalNorm} {
-			for _, x := range v {
-				_ = binary.Write(h, binary.LittleEndian, math.Float32bits(x)) // a hash never fails
-			}
+		first := w.Layers[0]
+		for _, m := range []Matrix{w.Embedding, first.Query, first.Key, first.Value, w.Layers[3].Down, FloatMatrix(1, len(w.FinalNorm), w.FinalNorm)} {
+			_, _ = h.Write(m.Data) // a hash never fails
 		}
 		return fmt.Sprintf("%016x", h.Sum64())
 	}

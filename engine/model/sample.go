@@ -12,6 +12,18 @@ type Sampling struct {
 	TopP        float32 // keep the smallest set with this probability; 0 and 1 keep all
 	MinP        float32 // drop tokens below this share of the likeliest one's probability
 	Seed        uint64
+
+	// Penalties on tokens that the output has (presence, frequency; added), and that
+	// prompt or output has (repetition; multiplied), as vLLM applies them. 0 is
+	// none; so is 1 of Repetition.
+	Presence, Frequency, Repetition float32
+	Bias                            []Bias
+}
+
+// Bias is added to a token's logit.
+type Bias struct {
+	Token int32
+	Value float32
 }
 
 const greedyBelow = 1e-5

@@ -3,26 +3,83 @@ package model
 import (
 	"fmt"
 	"math"
-
-	"github.com/llmctl/llmctl/profiles"
 )
 
-// Shape holds the sizes of a dense Llama-shaped transformer: RMSNorm, rotary
-// embedding, grouped-query attention, SwiGLU.
+// Shape holds the sizes of a decoder-only transformer, and what tells its family
+// from others: RMSNorm, rotary embedding, grouped-query attention and a gated MLP
+// are common to all.
 type Shape struct {
 	Name         string
 	Hidden       int
 	Layers       int
-	Heads        int
+	Heads        int // query heads
 	KVHeads      int
 	HeadDim      int
-	Intermediate int
+	Intermediate int // width of a dense MLP
 	Vocab        int
 	MaxPositions int
 	NormEpsilon  float32
-	RopeTheta    float64
-	Tied         bool
+	Tied         bool // the output head is the embedding
 	EOS          []int32
+
+	Ropes []Rope      // the rotary embeddings that layers name; at least one
+	Kinds []LayerKind // per layer; nil when all are LayerKind{}
+
+	Activation     Activation
+	Experts        Experts // of the layers that are not dense; zero when all are
+	EmbeddingScale float32 // embeddings are multiplied by it; 0 is 1 (Gemma: √Hidden)
+	QueryScale     float32 // scores are multiplied by it; 0 is 1/√HeadDim
+	ScoreCap       float32 // scores s become cap·tanh(s/cap); 0 is no cap (Gemma 2)
+	LogitCap       float32 // the same for logits
+}
+
+// LayerKind is what may differ between layers.
+type LayerKind struct {
+	Window int  // a token attends to itself and the Window−1 before it; 0 is all
+	Rope   int  // which of Shape.Ropes
+	Dense  bool // without experts, in a model that has some
+}
+
+// Rope is a rotary embedding (Su et al. 2021). Element i of a head pairs with
+// element i + len(Frequencies), the convention of Hugging Face; what lies behind the
+// pairs is not rotated.
+type Rope struct {
+	Frequencies []float64 // radians per position, of each pair
+	Magnitude   float64   // cosines and sines are multiplied by it; 0 is 1 (YaRN, LongRoPE)
+}
+
+// PlainRope is the rotary embedding of a whole head without scaling.
+func PlainRope(theta float64, headDim int) Rope {
+	r := Rope{}
+	for i := range headDim / 2 {
+		r.Frequencies = append(r.Frequencies, math.Pow(theta, -float64(2*i)/float64(headDim)))
+	}
+	return r
+}
+
+// Activation is the nonlinearity of the MLP's gate.
+type Activation uint8
+
+// The activations.
+const (
+	SiLU     Activation = iota
+	GELUTanh            // the tanh approximation of GELU
+)
+
+// Experts are the sizes of a mixture of experts: the router's softmax picks
+// PerToken of Count.
+type Experts struct {
+	Count, PerToken int
+	Intermediate    int
+	Normalize       bool // the picked weights are divided by their sum
+}
+
+// Kind is what layer i is.
+func (s Shape) Kind(i int) LayerKind {
+	if s.Kinds == nil {
+		return LayerKind{}
+	}
+	return s.Kinds[i]
 }
 
 // Queries is the width of all query heads together.
@@ -35,70 +92,17 @@ func (s Shape) Keys() int { return s.KVHeads * s.HeadDim }
 // value.
 func (s Shape) KVBytesPerToken() int { return 2 * s.Layers * s.Keys() * 4 }
 
-// ShapeOf checks that m is a model this engine can run and returns its sizes.
-func ShapeOf(m profiles.Model) (Shape, error) {
-	if len(m.Layers) == 0 {
-		return Shape{}, fmt.Errorf("model %q has no layers", m.Name)
-	}
-	first := m.Layers[0]
-	s := Shape{
-		Name: m.Name, Hidden: m.HiddenSize, Layers: len(m.Layers),
-		Heads: first.Attention.Heads, KVHeads: first.Attention.KVHeads, HeadDim: first.Attention.HeadDim,
-		Intermediate: first.MLP.Intermediate, Vocab: m.VocabSize, MaxPositions: m.MaxPositions,
-		NormEpsilon: float32(m.NormEpsilon), RopeTheta: m.RopeTheta, Tied: m.TiedEmbeddings,
-	}
-	for _, t := range m.EOSTokens {
-		s.EOS = append(s.EOS, int32(t))
-	}
-	if why := unsupported(m, first); why != "" {
-		return Shape{}, fmt.Errorf("model %q: %s is not supported by this engine", m.Name, why)
-	}
-	return s, s.check()
-}
-
-func unsupported(m profiles.Model, first profiles.Layer) string {
-	for i, l := range m.Layers {
-		switch {
-		case l.Attention.Kind != profiles.FullAttention:
-			return fmt.Sprintf("%s attention in layer %d", l.Attention.Kind, i)
-		case l.MLP.Experts != 0:
-			return fmt.Sprintf("mixture of experts in layer %d", i)
-		case !l.MLP.Gated:
-			return fmt.Sprintf("an MLP without a gate in layer %d", i)
-		case l != first:
-			return fmt.Sprintf("layer %d, whose sizes differ from those of layer 0,", i)
-		}
-	}
-	a := first.Attention
-	switch {
-	case a.ValueDim != 0 && a.ValueDim != a.HeadDim:
-		return "a value width that differs from the key width"
-	case m.AttentionBias || m.OutputBias || m.MLPBias:
-		return "bias"
-	case m.QKNorm || m.QKNormWide:
-		return "query and key normalization"
-	case a.Sinks || a.OutputGate || a.HeadGate > 0 || a.ReusedKV || a.IndexDim > 0 || a.State.Mixer != "":
-		return "attention with sinks, gates, an index, a state or another layer's keys"
-	case m.RopeShare > 0 && m.RopeShare < 1:
-		return "a rotary embedding of a part of each head"
-	case m.NormBias || m.Norms != 2 && m.Norms != 0 || m.PositionRows > 0 || m.HeadBias || m.LayerSmall > 0 || m.PerLayerWidth > 0:
-		return "a layer that differs from Llama's in norms, positions or biases"
-	case m.Activation != "" && m.Activation != "silu":
-		return fmt.Sprintf("activation %q", m.Activation)
-	}
-	return ""
-}
-
 // maxElements bounds the size of any one weight matrix, so that products of
 // sizes from a file cannot overflow.
 const maxElements = math.MaxInt32
 
-func (s Shape) check() error {
+// Check reports sizes that no executor could run.
+func (s Shape) Check() error {
 	for _, f := range []struct {
 		name  string
 		value int
 	}{
-		{"hidden size", s.Hidden}, {"heads", s.Heads}, {"KV heads", s.KVHeads}, {"head size", s.HeadDim},
+		{"hidden size", s.Hidden}, {"layers", s.Layers}, {"heads", s.Heads}, {"KV heads", s.KVHeads}, {"head size", s.HeadDim},
 		{"intermediate size", s.Intermediate}, {"vocabulary", s.Vocab}, {"positions", s.MaxPositions},
 	} {
 		if f.value < 1 || f.value > 1<<24 {
@@ -110,8 +114,20 @@ func (s Shape) check() error {
 		return fmt.Errorf("model %q: %d heads cannot share %d KV heads evenly", s.Name, s.Heads, s.KVHeads)
 	case s.HeadDim%2 != 0:
 		return fmt.Errorf("model %q: head size %d is odd, the rotary embedding needs pairs", s.Name, s.HeadDim)
-	case s.RopeTheta <= 0 || s.NormEpsilon <= 0:
-		return fmt.Errorf("model %q: rope theta %g and norm epsilon %g must be positive", s.Name, s.RopeTheta, s.NormEpsilon)
+	case s.NormEpsilon <= 0:
+		return fmt.Errorf("model %q: norm epsilon %g must be positive", s.Name, s.NormEpsilon)
+	case s.Kinds != nil && len(s.Kinds) != s.Layers:
+		return fmt.Errorf("model %q: %d kinds of %d layers", s.Name, len(s.Kinds), s.Layers)
+	}
+	for i := range s.Layers {
+		if k := s.Kind(i); k.Rope < 0 || k.Rope >= len(s.Ropes) || k.Window < 0 {
+			return fmt.Errorf("model %q: layer %d has rotary embedding %d of %d and a window of %d", s.Name, i, k.Rope, len(s.Ropes), k.Window)
+		}
+	}
+	for _, r := range s.Ropes {
+		if 2*len(r.Frequencies) > s.HeadDim {
+			return fmt.Errorf("model %q: the rotary embedding turns %d of %d elements of a head", s.Name, 2*len(r.Frequencies), s.HeadDim)
+		}
 	}
 	for _, rows := range []int{s.Vocab, s.Queries() + 2*s.Keys(), 2 * s.Intermediate} {
 		if rows > maxElements/s.Hidden {

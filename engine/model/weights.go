@@ -7,28 +7,47 @@ import (
 	"github.com/llmctl/llmctl/internal/tokenizer"
 )
 
-// Weights are a model's parameters in float32. A matrix is stored by output
-// row: element (o, i) of an out×in matrix is at o·in + i, so that one output is
-// the dot product of two contiguous slices.
+// Weights are a model's parameters. Matrices stay as they are stored; vectors are
+// float32.
 type Weights struct {
 	Shape
-	Embedding []float32 // [vocab][hidden]
+	Embedding Matrix // [vocab][hidden]
 	Layers    []LayerWeights
 	FinalNorm []float32 // [hidden]
-	Head      []float32 // [vocab][hidden]; Embedding itself when tied
+	Head      Matrix    // [vocab][hidden]; Embedding itself when tied
 	// Offsets is added to the logits; nil adds nothing. The synthetic model
 	// uses it to write readable words only: −Inf rules a token out.
 	Offsets []float32 // [vocab]
 }
 
-// LayerWeights are the parameters of one decoder block.
+// LayerWeights are the parameters of one decoder block. What a family does not have
+// is nil or the zero Matrix. Weights of norms are what values are multiplied by:
+// where a file stores them less one, one is added in loading.
 type LayerWeights struct {
-	AttentionNorm []float32 // [hidden]
-	QKV           []float32 // [queries + keys + keys][hidden]
-	Output        []float32 // [hidden][queries]
-	MLPNorm       []float32 // [hidden]
-	GateUp        []float32 // [2·intermediate][hidden], gate rows first
-	Down          []float32 // [hidden][intermediate]
+	AttentionNorm     []float32 // [hidden]
+	Query             Matrix    // [queries][hidden]
+	Key, Value        Matrix    // [keys][hidden]
+	QueryBias         []float32 // [queries]
+	KeyBias           []float32 // [keys]
+	ValueBias         []float32 // [keys]
+	QueryNorm         []float32 // [head dim]: RMSNorm of each head, before the rotary embedding
+	KeyNorm           []float32 // [head dim]
+	Output            Matrix    // [hidden][queries]
+	PostAttentionNorm []float32 // [hidden]: of the attention's output, before it is added
+
+	MLPNorm     []float32 // [hidden]
+	Gate, Up    Matrix    // [intermediate][hidden]
+	Down        Matrix    // [hidden][intermediate]
+	PostMLPNorm []float32 // [hidden]: of the MLP's output, before it is added
+
+	Router  Matrix          // [experts][hidden]
+	Experts []ExpertWeights // instead of Gate, Up and Down
+}
+
+// ExpertWeights are one expert's MLP.
+type ExpertWeights struct {
+	Gate, Up Matrix // [expert intermediate][hidden]
+	Down     Matrix // [hidden][expert intermediate]
 }
 
 // Gains of the synthetic weights, found by looking at the text they make. A
@@ -52,35 +71,42 @@ const (
 // activations near one deviation through the layers.
 func Synthetic(s Shape, seed uint64) *Weights {
 	tensor := uint64(0)
-	uniform := func(elements int, deviation float64) []float32 {
+	uniform := func(rows, cols int, deviation float64) Matrix {
 		tensor++
-		return fill(rand.NewPCG(seed, tensor), elements, deviation)
+		return FloatMatrix(rows, cols, fill(rand.NewPCG(seed, tensor), rows*cols, deviation))
 	}
-	matrix := func(out, in int, gain float64) []float32 {
-		return uniform(out*in, gain/math.Sqrt(float64(in)))
+	matrix := func(out, in int, gain float64) Matrix {
+		return uniform(out, in, gain/math.Sqrt(float64(in)))
 	}
 	w := &Weights{
 		Shape:     s,
-		Embedding: uniform(s.Vocab*s.Hidden, embeddingDeviation),
+		Embedding: uniform(s.Vocab, s.Hidden, embeddingDeviation),
 		FinalNorm: constant(s.Hidden, float32(logitDeviation/(embeddingDeviation*math.Sqrt(float64(s.Hidden))))),
 		Offsets:   readable(s),
 	}
 	w.Head = w.Embedding
 	if !s.Tied {
-		w.Head = uniform(s.Vocab*s.Hidden, embeddingDeviation)
+		w.Head = uniform(s.Vocab, s.Hidden, embeddingDeviation)
 	}
 	for range s.Layers {
-		w.Layers = append(w.Layers, LayerWeights{
-			AttentionNorm: constant(s.Hidden, 1),
-			QKV: append(matrix(s.Queries()+s.Keys(), s.Hidden, queryKeyGain),
-				matrix(s.Keys(), s.Hidden, valueGain)...),
-			Output:  matrix(s.Hidden, s.Queries(), outputGain),
-			MLPNorm: constant(s.Hidden, 1),
-			GateUp:  matrix(2*s.Intermediate, s.Hidden, gateUpGain),
-			Down:    matrix(s.Hidden, s.Intermediate, downGain),
-		})
+		l := LayerWeights{AttentionNorm: constant(s.Hidden, 1), MLPNorm: constant(s.Hidden, 1)}
+		l.Query, l.Key = split(matrix(s.Queries()+s.Keys(), s.Hidden, queryKeyGain), s.Queries())
+		l.Value = matrix(s.Keys(), s.Hidden, valueGain)
+		l.Output = matrix(s.Hidden, s.Queries(), outputGain)
+		l.Gate, l.Up = split(matrix(2*s.Intermediate, s.Hidden, gateUpGain), s.Intermediate)
+		l.Down = matrix(s.Hidden, s.Intermediate, downGain)
+		w.Layers = append(w.Layers, l)
 	}
 	return w
+}
+
+// split cuts a matrix behind some of its rows.
+func split(m Matrix, rows int) (first, rest Matrix) {
+	first, rest = m, m
+	at := rows * m.RowBytes()
+	first.Rows, first.Data = rows, m.Data[:at:at]
+	rest.Rows, rest.Data = m.Rows-rows, m.Data[at:]
+	return first, rest
 }
 
 // fill returns numbers uniform in ±√3·deviation. Each takes one draw and one
