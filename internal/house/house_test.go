@@ -134,11 +134,7 @@ var mayImport = map[string][]string{
 
 // The pure policies may not know the rest of their own folder either.
 var strict = []string{
-<<<<<<< HEAD
-	"simulator", "engine/kv", "engine/sched", "engine/chat", "engine/model", "engine/cpu", "engine/modeled",
-=======
-	"simulator", "engine/kv", "engine/sched", "engine/model", "engine/cpu", "engine/modeled", "engine/grammar",
->>>>>>> grammar
+	"simulator", "engine/kv", "engine/sched", "engine/chat", "engine/grammar", "engine/model", "engine/cpu", "engine/modeled",
 	"gateway/limit", "gateway/route", "gateway/queue", "gateway/health", "gateway/config", "gateway/check", "loadgen/mock",
 	"gateway/websocket",
 }
