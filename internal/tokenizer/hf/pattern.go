@@ -33,9 +33,9 @@ func (p *patternJSON) UnmarshalJSON(data []byte) error {
 // pattern finds the parts of a text that a tokenizer's pattern matches.
 type pattern struct {
 	*regexp.Regexp
-	literal string                // instead of the regular expression: the text to find
-	scan    func(text string) int // or the length of each match, for the commonest patterns
-	spaces  int                   // the group that white space matches which ends before more text does; 0 where there is none
+	literal string                             // instead of the regular expression: the text to find
+	scan    func(text string) (from, size int) // or what finds it, for the commonest patterns
+	spaces  int                                // the group that white space matches which ends before more text does; 0 where there is none
 }
 
 // rest is how the patterns of today's tokenizers end: white space, but for the
@@ -58,23 +58,28 @@ func (p *patternJSON) compile() (pattern, error) {
 	if scan, ok := scanners[text]; ok {
 		return pattern{scan: scan}, nil
 	}
-	looksAhead := strings.Count(text, rest) == 1
-	if looksAhead {
+	if strings.Count(text, rest) == 1 {
 		text = strings.Replace(text, rest, `(?P<rest>\s+)`, 1)
 	}
-	text, err := translate(text)
+	out, err := compileGo(text)
 	if err != nil {
 		return pattern{}, fmt.Errorf("pattern %q is not supported: %w", *p.Regex, err)
+	}
+	return out, nil
+}
+
+// compileGo compiles a pattern that does not look ahead. White space of which the
+// last character may have to be given back is the group called rest.
+func compileGo(text string) (pattern, error) {
+	text, err := translate(text)
+	if err != nil {
+		return pattern{}, err
 	}
 	re, err := regexp.Compile(text)
 	if err != nil {
-		return pattern{}, fmt.Errorf("pattern %q is not supported: %w", *p.Regex, err)
+		return pattern{}, err
 	}
-	out := pattern{Regexp: re}
-	if looksAhead {
-		out.spaces = re.SubexpIndex("rest")
-	}
-	return out, nil
+	return pattern{Regexp: re, spaces: max(0, re.SubexpIndex("rest"))}, nil
 }
 
 // white is Unicode's white space, which \s means in Oniguruma.
@@ -176,7 +181,8 @@ func (p *pattern) next(text string, at int) (from, to int, ok bool) {
 		i := strings.Index(text[at:], p.literal)
 		return at + i, at + i + len(p.literal), i >= 0
 	case p.scan != nil:
-		return at, at + p.scan(text[at:]), true
+		from, size := p.scan(text[at:])
+		return at + from, at + from + size, true
 	}
 	m := p.find(text[at:])
 	if m == nil {
