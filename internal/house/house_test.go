@@ -99,6 +99,8 @@ var mayImport = map[string][]string{
 	"engine/sched":       {"engine/kv"},
 	"engine/chat":        {},
 	"engine/model":       {"engine/kv"},
+	"engine/load":        {"engine/model"},
+	"engine/reference":   {"engine/model"},
 	"engine/cpu":         {"engine/model", "engine/kv", "engine/sched", "engine"},
 	"engine/modeled":     {"engine/kv", "engine/sched", "engine"},
 	"engine/server":      {"engine", "engine/sched", "engine/kv", "engine/grammar"},
