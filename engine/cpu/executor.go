@@ -32,7 +32,6 @@ type Executor struct {
 	each    phases
 
 	// The step in progress.
-<<<<<<< HEAD
 	rows    []row       // one per token
 	places  []place     // whose logits are wanted
 	layer   int         // in work
@@ -60,17 +59,6 @@ type worker struct {
 	up        []float32
 	attention attention.Scratch
 	sampler   model.Sampler
-=======
-	rows     []row     // one per token
-	sampled  []place   // rows whose logits are wanted
-	heads    [][2]int  // parts of sampled, all places of a sequence in one
-	x        []float32 // residual stream, [row][hidden]
-	q        []float32 // queries, then attention output, [row][queries]
-	layer    int
-	tile     int // rows per tile
-	headTile int // rows whose logits a worker computes at once
-	phases   struct{ begin, layer, head func(worker, tile int) }
->>>>>>> refs/heads/engine
 }
 
 // row is one token of the step.
@@ -80,18 +68,7 @@ type row struct {
 	token    int32
 }
 
-<<<<<<< HEAD
 // New returns an executor for w, whose matrices it packs.
-=======
-// place is a row whose logits are wanted.
-type place struct{ row, index int }
-
-// maxTile bounds the rows that a worker takes at once: enough to use each weight
-// several times, few enough for their activations to stay in the caches.
-const maxTile = 16
-
-// New returns an executor for w.
->>>>>>> refs/heads/engine
 func New(w *model.Weights, c Config) (*Executor, error) {
 	if c.Blocks < 1 || c.BlockSize < 1 {
 		return nil, fmt.Errorf("a cache of %d blocks of %d tokens holds nothing", c.Blocks, c.BlockSize)
@@ -138,7 +115,6 @@ func (e *Executor) Execute(sequences []*model.Sequence) error {
 	}
 	for _, s := range sequences {
 		for _, c := range s.Copies {
-<<<<<<< HEAD
 			e.cache.Copy(c)
 		}
 	}
@@ -148,17 +124,6 @@ func (e *Executor) Execute(sequences []*model.Sequence) error {
 		e.feedForward()
 	}
 	e.sample()
-=======
-			e.cache.copy(c)
-		}
-	}
-	n := tiles(len(e.rows), e.tile)
-	e.team.run(n, e.phases.begin)
-	for e.layer = range e.weights.Layers {
-		e.team.run(n, e.phases.layer)
-	}
-	e.team.run(len(e.heads), e.phases.head)
->>>>>>> refs/heads/engine
 	return nil
 }
 
@@ -173,16 +138,9 @@ func (e *Executor) plan(sequences []*model.Sequence) error {
 		if err := e.cache.Check(s, end); err != nil {
 			return fmt.Errorf("sequence %d: %w", i, err)
 		}
-<<<<<<< HEAD
 		wanted := s.Places()
 		if wanted > len(s.Tokens) {
 			return fmt.Errorf("sequence %d wants logits after %d tokens and runs %d", i, wanted, len(s.Tokens))
-=======
-		for _, c := range s.Copies {
-			if err := e.cache.check([]kv.Block{c.From, c.To}, 0); err != nil {
-				return fmt.Errorf("sequence %d copies: %w", i, err)
-			}
->>>>>>> refs/heads/engine
 		}
 		for j, token := range s.Tokens {
 			if token < 0 || int(token) >= e.weights.Vocab {
@@ -193,7 +151,6 @@ func (e *Executor) plan(sequences []*model.Sequence) error {
 			}
 			e.rows = append(e.rows, row{s, s.Start + j, token})
 		}
-<<<<<<< HEAD
 	}
 	e.reserve(len(e.rows))
 	return nil
@@ -210,42 +167,6 @@ func (e *Executor) reserve(n int) {
 		e.angles[i].resize(n)
 	}
 }
-=======
-		places := s.Places()
-		if places > len(s.Tokens) {
-			return fmt.Errorf("sequence %d: logits after %d of %d tokens", i, places, len(s.Tokens))
-		}
-		for p := range places {
-			e.sampled = append(e.sampled, place{len(e.rows) - places + p, p})
-		}
-	}
-	e.x = grow(e.x, len(e.rows)*e.weights.Hidden)
-	e.q = grow(e.q, len(e.rows)*e.weights.Queries())
-	e.tile = max(1, min(maxTile, tiles(len(e.rows), len(e.scratch))))
-	e.headTile = max(1, min(maxHeadTile, tiles(len(e.sampled), len(e.scratch))))
-	e.planHeads()
-	return nil
-}
-
-// planHeads divides the places among workers: all of a sequence go to one, because
-// what is sampled in one decides about the next.
-func (e *Executor) planHeads() {
-	e.heads = e.heads[:0]
-	first := 0
-	for i, p := range e.sampled {
-		if p.index == 0 && i-first >= e.headTile {
-			e.heads = append(e.heads, [2]int{first, i})
-			first = i
-		}
-	}
-	if first < len(e.sampled) {
-		e.heads = append(e.heads, [2]int{first, len(e.sampled)})
-	}
-}
-
-// tiles is how many tiles of the given size hold n rows.
-func tiles(n, size int) int { return (n + size - 1) / size }
->>>>>>> refs/heads/engine
 
 func grow[T any](s []T, n int) []T {
 	if cap(s) < n {

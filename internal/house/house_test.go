@@ -99,13 +99,9 @@ var mayImport = map[string][]string{
 	"engine/sched":       {"engine/kv"},
 	"engine/chat":        {},
 	"engine/model":       {"engine/kv"},
-<<<<<<< HEAD
 	"engine/load":        {"engine/model"},
 	"engine/reference":   {"engine/model"},
-	"engine/cpu":         {"engine/model", "engine/kv", "engine/sched", "engine"},
-=======
 	"engine/cpu":         {"engine/cpu", "engine/model", "engine/kv", "engine/sched", "engine"},
->>>>>>> refs/heads/speed
 	"engine/modeled":     {"engine/kv", "engine/sched", "engine"},
 	"engine/server":      {"engine", "engine/sched", "engine/kv", "engine/grammar"},
 	"engine/grammar":     {},
