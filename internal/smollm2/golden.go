@@ -18,7 +18,8 @@ var Kinds = []string{"prose", "code", "arithmetic", "other"}
 // 0, Every, 2·Every, … of a chunk.
 const Every = 16
 
-// Golden is what llama.cpp computes.
+// Golden is what llama.cpp computes in single precision with the weights of the GGUF
+// file, whose matrices are Q4_1 and Q8_0.
 type Golden struct {
 	Version string             `json:"llama-cpp-python"`
 	Texts   map[string][]Chunk `json:"texts"` // by kind
@@ -28,10 +29,24 @@ type Golden struct {
 // Chunk is a part of a text, read with nothing before it. A place is what comes after
 // one of its tokens; the last token has none.
 type Chunk struct {
-	Tokens        []int32        `json:"tokens"`
-	Top           []int32        `json:"top"`      // per place, the likeliest token
-	Logprobs      []float64      `json:"logprobs"` // per place, of the token that comes
+	Tokens []int32 `json:"tokens"`
+	Predictions
 	Distributions []Distribution `json:"distributions"`
+
+	// Stored is what llama.cpp makes of the matrices as they are stored, with
+	// activations of eight bits and K and V of sixteen. Divergence is that from the
+	// predictions above, in nats, the mean over all places and all tokens.
+	Stored struct {
+		Predictions
+		Divergence float64 `json:"divergence"`
+	} `json:"stored"`
+}
+
+// Predictions say, per place, which token is the likeliest, and the natural logarithm
+// of the probability of the one that comes.
+type Predictions struct {
+	Top      []int32   `json:"top"`
+	Logprobs []float64 `json:"logprobs"`
 }
 
 // Distribution are the likeliest tokens of one place, likeliest first, with the

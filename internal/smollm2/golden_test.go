@@ -18,9 +18,13 @@ func TestGoldenHasFourThousandPlaces(t *testing.T) {
 		}
 		for i, c := range g.Texts[kind] {
 			n := len(c.Tokens) - 1
-			if n < 1 || len(c.Top) != n || len(c.Logprobs) != n || len(c.Distributions) != (n+Every-1)/Every {
-				t.Fatalf("chunk %d of %s: %d tokens, %d likeliest ones, %d log-probabilities, %d distributions",
-					i, kind, len(c.Tokens), len(c.Top), len(c.Logprobs), len(c.Distributions))
+			for _, p := range []Predictions{c.Predictions, c.Stored.Predictions} {
+				if n < 1 || len(p.Top) != n || len(p.Logprobs) != n {
+					t.Fatalf("chunk %d of %s: %d tokens, %d likeliest ones, %d log-probabilities", i, kind, len(c.Tokens), len(p.Top), len(p.Logprobs))
+				}
+			}
+			if len(c.Distributions) != (n+Every-1)/Every || c.Stored.Divergence <= 0 {
+				t.Fatalf("chunk %d of %s: %d distributions, a divergence of %g", i, kind, len(c.Distributions), c.Stored.Divergence)
 			}
 			places += n
 			distributions += len(c.Distributions)
