@@ -35,7 +35,7 @@ func parsePattern(pattern string, search bool) (s *shape, err error) {
 	return p.shape, nil
 }
 
-// ecmaEscape is any escape, and what ECMA-262 alone knows of them: \uXXXX and \u{X…}.
+// ecmaEscape is any escape, and what ECMA-262 alone knows of them: \uHHHH and \u{H…}.
 var ecmaEscape = regexp.MustCompile(`\\(?:u([0-9A-Fa-f]{4})|u\{([0-9A-Fa-f]{1,6})\}|[^u])`)
 
 // translated is a pattern with ECMA-262's escapes of code points as RE2 writes them.
