@@ -13,10 +13,10 @@ import (
 
 // Config sizes an executor.
 type Config struct {
-	Blocks       int // physical KV blocks
-	BlockSize    int // tokens per block
-	MaxPositions int // longest sequence; 0 is the model's own limit
-	Workers      int // goroutines that compute; 0 is GOMAXPROCS
+	Blocks       int             // physical KV blocks
+	BlockSize    int             // tokens per block
+	MaxPositions int             // longest sequence; 0 is the model's own limit
+	Workers      int             // goroutines that compute; 0 is GOMAXPROCS
 	KV           attention.DType // of the cache; Auto is that of the weights, or less
 }
 
