@@ -22,6 +22,7 @@ type Scratch struct {
 	states  []state   // [row], of one chunk
 	folded  []state   // [row], of the chunks that are in the output
 	wide    []float32 // a few blocks of K or V
+	work    work
 	runs    []run
 	ranges  [][]float32 // the scores that each row sees
 }
@@ -35,6 +36,7 @@ type job struct {
 	tokens        []token // of the tile
 	base          int     // the first position that has a place in scores
 	width         int     // of scores
+	outWidth      int
 }
 
 // Attend computes one item of a layer: softmax(q·Kᵀ)·V over the positions that each
@@ -78,7 +80,8 @@ func (j *job) rows() int { return len(j.tokens) * j.cache.group }
 func (j *job) begin(r *Rows) {
 	c := j.cache
 	j.queries = resize(j.queries, j.rows()*c.dim)
-	j.out = resize(j.out, j.rows()*c.dim)
+	j.outWidth = columns(c.dim) * vector.Width
+	j.out = resize(j.out, j.rows()*j.outWidth)
 	j.states = resize(j.states, j.rows())
 	j.folded = resize(j.folded, j.rows())
 	clear(j.folded)

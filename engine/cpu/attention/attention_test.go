@@ -165,10 +165,10 @@ func (w *world) define(c *Cache, layer int) []float32 {
 
 func (w *world) defineChunk(c *Cache, layer int, table []kv.Block, head int, q []float32, low, high int) ([]float32, state) {
 	dim, size := w.shape.HeadDim, c.blockSize
-	keys, values := make([]float32, size*dim), make([]float32, size*dim)
+	keys, values := make([]float32, size*dim+vector.Width), make([]float32, size*dim+vector.Width)
 	scores := make([]float32, high-low)
 	for p := low; p < high; p++ {
-		c.wideKeys(keys, layer, table[p/size], head)
+		c.wideKeys(keys, c.keys[layer], table[p/size], head)
 		for d, x := range q {
 			scores[p-low] += float32(x * keys[d*size+p%size])
 		}
@@ -183,7 +183,7 @@ func (w *world) defineChunk(c *Cache, layer int, table []kv.Block, head int, q [
 	}
 	out, inverse := make([]float32, dim), 1/s.sum
 	for p := low; p < high; p++ {
-		c.wideValues(values, layer, table[p/size], head)
+		c.wideValues(values, c.values[layer], table[p/size], head)
 		weight := float32(scores[p-low] * inverse)
 		for d := range out {
 			out[d] += float32(weight * values[p%size*dim+d])

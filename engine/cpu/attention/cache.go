@@ -25,9 +25,10 @@ type Cache struct {
 	group     int // query heads that share one
 	dim       int
 	cap       float32
-	windows   []int // per layer; 0 is all
-	codeBytes int   // of elements of one block, layer and KV head, of K or of V
-	headBytes int   // with their scales
+	windows   []int      // per layer; 0 is all
+	codeBytes int        // of elements of one block, layer and KV head, of K or of V
+	headBytes int        // with their scales
+	ascending []kv.Block // 0, 1, … up to step
 	keys      [][]byte
 	values    [][]byte
 }
@@ -45,6 +46,9 @@ func New(s model.Shape, d DType, blocks, blockSize int) *Cache {
 	c.headBytes = c.codeBytes
 	if d.scaled() {
 		c.headBytes += blockSize * scaleBytes
+	}
+	for i := range c.step() {
+		c.ascending = append(c.ascending, kv.Block(i))
 	}
 	for i := range s.Layers {
 		c.windows = append(c.windows, s.Kind(i).Window)

@@ -97,7 +97,7 @@ func (j *job) output(r *Rows, row int) []float32 {
 func (j *job) deliver(r *Rows) {
 	dim := j.cache.dim
 	for row := range j.rows() {
-		fold(j.output(r, row), &j.folded[row], j.out[row*dim:][:dim], j.states[row])
+		fold(j.output(r, row), &j.folded[row], j.out[row*j.outWidth:][:dim], j.states[row])
 	}
 }
 
@@ -112,7 +112,7 @@ func (j *job) keep(s *span, c int) {
 	dim := j.cache.dim
 	for row, st := range j.states {
 		to := j.result(s, c, row)
-		copy(to, j.out[row*dim:][:dim])
+		copy(to, j.out[row*j.outWidth:][:dim])
 		to[dim], to[dim+1] = st.top, st.sum
 	}
 }

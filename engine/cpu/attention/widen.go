@@ -1,13 +1,20 @@
 package attention
 
 import (
+	"github.com/llmctl/llmctl/engine/cpu/vector"
 	"github.com/llmctl/llmctl/engine/kv"
 	"github.com/llmctl/llmctl/internal/weights/block"
 )
 
-// wideKeys writes K of a block and KV head to dst as float32, [head dim][position].
-func (c *Cache) wideKeys(dst []float32, layer int, b kv.Block, head int) {
-	src := c.head(c.keys[layer], b, head)
+// wideKeys writes K of a block and KV head to dst as float32, [head dim][position]. It
+// may change up to vector.Width elements more.
+func (c *Cache) wideKeys(dst []float32, layer []byte, b kv.Block, head int) {
+	src := c.head(layer, b, head)
+	if convert := wideners[c.dtype].keys; vector.Current() > vector.Plain && convert != nil {
+		_ = dst[c.elements()+vector.Width-1]
+		convert(&dst[0], &src[0], c.scalesOf(src), c.dim, c.blockSize)
+		return
+	}
 	c.widen(dst[:c.elements()], src)
 	if c.dtype.scaled() {
 		scales := floats(src[c.codeBytes:])
@@ -19,9 +26,14 @@ func (c *Cache) wideKeys(dst []float32, layer int, b kv.Block, head int) {
 	}
 }
 
-// wideValues writes V of a block and KV head to dst as float32, [position][head dim].
-func (c *Cache) wideValues(dst []float32, layer int, b kv.Block, head int) {
-	src := c.head(c.values[layer], b, head)
+// wideValues does the same with V, [position][head dim].
+func (c *Cache) wideValues(dst []float32, layer []byte, b kv.Block, head int) {
+	src := c.head(layer, b, head)
+	if convert := wideners[c.dtype].values; vector.Current() > vector.Plain && convert != nil {
+		_ = dst[c.elements()+vector.Width-1]
+		convert(&dst[0], &src[0], c.scalesOf(src), c.blockSize, c.dim)
+		return
+	}
 	c.widen(dst[:c.elements()], src)
 	if c.dtype.scaled() {
 		for p, scale := range floats(src[c.codeBytes:])[:c.blockSize] {
@@ -54,4 +66,12 @@ func (c *Cache) widen(dst []float32, src []byte) {
 	default:
 		copy(dst, floats(src))
 	}
+}
+
+// scalesOf is where the scales of a block begin, nil if it has none.
+func (c *Cache) scalesOf(src []byte) *byte {
+	if !c.dtype.scaled() {
+		return nil
+	}
+	return &src[c.codeBytes]
 }
