@@ -82,6 +82,22 @@ func TestTensors(t *testing.T) {
 	}
 }
 
+// Nothing is copied: a tensor of 100 GB must not be.
+func TestTensorsArePartsOfTheFile(t *testing.T) {
+	data, err := gguftest.Bytes(nil, []weights.Stored{tensor(t, "t", block.F16, 1, 4)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := gguf.Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, _ := f.Tensor("t")
+	if at := len(data) - 32; len(s.Data) != 8 || &s.Data[0] != &data[at] || cap(s.Data) != 8 {
+		t.Errorf("%d bytes of %d are no part of the file", len(s.Data), cap(s.Data))
+	}
+}
+
 func TestATypeThatIsNotSupportedIsToldWhenItIsAskedFor(t *testing.T) {
 	data, err := gguftest.Bytes(nil, []weights.Stored{raw("blk.0.ffn_up.weight", "Q5_K", 176, 256), raw("new", "I32", 8, 2)})
 	if err != nil {

@@ -114,13 +114,11 @@ func readTensor(r *reader) (placed, error) {
 	name := string(r.text("name of a tensor"))
 	n := r.u32("count of dimensions")
 	if r.err == nil && n > maxDims {
-		r.fail("has %d dimensions, expected at most %d", n, maxDims)
+		return placed{}, fmt.Errorf("tensor %.100q: has %d dimensions, expected at most %d", name, n, maxDims)
 	}
-	var dims []uint64
-	for range n {
-		if r.err == nil {
-			dims = append(dims, r.u64("dimension"))
-		}
+	dims := make([]uint64, n)
+	for i := range dims {
+		dims[i] = r.u64("dimension")
 	}
 	number, offset := r.u32("type of a tensor"), r.u64("offset of a tensor")
 	if r.err != nil {
