@@ -36,7 +36,7 @@ func builtin(t testing.TB) *model.Weights {
 func odd(t testing.TB) *model.Weights {
 	t.Helper()
 	m := profiles.Model{
-		Name: "odd", HiddenSize: 20, VocabSize: 2048, MaxPositions: 128,
+		Name: "odd", Type: "llama", HiddenSize: 20, VocabSize: 2048, MaxPositions: 128,
 		NormEpsilon: 1e-6, RopeTheta: 500, Activation: "silu", EOSTokens: []int{1},
 	}
 	for range 2 {

@@ -65,11 +65,11 @@ func readNormalizers(part json.RawMessage) ([]normalizer, error) {
 		if err != nil {
 			return nil, fmt.Errorf("normalizer: %w", err)
 		}
-		return one(func(text string) string { return find.ReplaceAllLiteralString(text, file.Content) })
+		return one(func(text string) string { return find.replace(text, file.Content) })
 	case "BertNormalizer":
 		return bertNormalizers(file.CleanText, file.Chinese, file.Accents, file.Lowercase), nil
 	default:
-		return nil, fmt.Errorf("normalizer of type %q is not supported; leave --tokenizer out to calibrate by the server's usage", file.Type)
+		return nil, fmt.Errorf("normalizer of type %q is not supported", file.Type)
 	}
 }
 
