@@ -45,7 +45,9 @@ func TestShapesOfPublishedModels(t *testing.T) {
 		name  string
 		right func(s model.Shape) bool
 	}{
-		{"llama-2-7b", func(s model.Shape) bool { return s.Kinds == nil && s.KVHeads == 32 && s.MaxPositions == 4096 && !s.Tied }},
+		{"llama-2-7b", func(s model.Shape) bool {
+			return s.Kinds == nil && s.KVHeads == 32 && s.MaxPositions == 4096 && !s.Tied
+		}},
 		{"llama-3.1-8b", func(s model.Shape) bool {
 			return s.Kinds == nil && math.Abs(slow(s, 0, 5e5)-8) < 1e-9 && s.Ropes[0].Frequencies[0] == 1
 		}},
