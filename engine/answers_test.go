@@ -131,8 +131,12 @@ func TestAnswersEndOneByOne(t *testing.T) {
 		max   int
 		want  []int // output tokens
 	}{
-		{"the first at once", func(i int) []int32 { return slices.Concat(slices.Repeat([]int32{tokenizer.Size - 1}, 3*i), []int32{tokenizer.EOS}) }, 20, []int{1, 4, 7}},
-		{"the others at once", func(i int) []int32 { return slices.Concat(slices.Repeat([]int32{tokenizer.Size - 1}, 6-3*i), []int32{tokenizer.EOS}) }, 20, []int{7, 4, 1}},
+		{"the first at once", func(i int) []int32 {
+			return slices.Concat(slices.Repeat([]int32{tokenizer.Size - 1}, 3*i), []int32{tokenizer.EOS})
+		}, 20, []int{1, 4, 7}},
+		{"the others at once", func(i int) []int32 {
+			return slices.Concat(slices.Repeat([]int32{tokenizer.Size - 1}, 6-3*i), []int32{tokenizer.EOS})
+		}, 20, []int{7, 4, 1}},
 		{"all at once", func(int) []int32 { return []int32{tokenizer.EOS} }, 20, []int{1, 1, 1}},
 		{"one token each", func(int) []int32 { return []int32{tokenizer.Size - 1, tokenizer.Size - 1} }, 1, []int{1, 1, 1}},
 		{"nothing that may come", func(i int) []int32 { return slices.Repeat([]int32{tokenizer.Size - 1}, i) }, 20, []int{0, 1, 2}},
