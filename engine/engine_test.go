@@ -403,6 +403,30 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
+// TestMemoryUtilization: the cache takes what the weights leave, and no more than the
+// most requests of the greatest length can use.
+func TestMemoryUtilization(t *testing.T) {
+	weights := draftOf(t, 1)
+	for _, c := range []struct {
+		name   string
+		config Config
+		blocks int
+	}{
+		{"synthetic weights", Config{Model: tiny(), MemoryLimit: 1 << 20, MemoryUtilization: 0.5}, 255},
+		{"loaded weights", Config{Weights: weights, MemoryLimit: 1 << 20, MemoryUtilization: 0.5}, (1<<19-int(weightBytes(weights)))/2048 - 1},
+		{"more than can be used", Config{Model: tiny(), MemoryLimit: 1 << 40, MemoryUtilization: 0.5}, 64 * 256 / 16},
+		{"a draft model's cache beside it", Config{Model: tiny(), MemoryLimit: 1 << 40, MemoryUtilization: 1e-6, Speculate: Speculate{Method: DraftModel, Draft: weights}},
+			(1099511-int(weightBytes(weights)))/4096 - 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, _, err := c.config.withDefaults()
+			if err != nil || got.Blocks != c.blocks {
+				t.Errorf("%d blocks, %v; want %d", got.Blocks, err, c.blocks)
+			}
+		})
+	}
+}
+
 func TestNewAccepts(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -411,7 +435,6 @@ func TestNewAccepts(t *testing.T) {
 	}{
 		{"memory for all blocks and the null block", Config{Blocks: 4, MemoryLimit: 5 * 2048}, 16},
 		{"a block as long as the window", Config{BlockSize: 64, Sched: sched.Config{MaxModelLen: 64}}, 64},
-		{"a share of the memory", Config{Model: tiny(), MemoryUtilization: 0.9, MemoryLimit: 1 << 20}, 16},
 		{"a window shorter than the usual block", Config{Sched: sched.Config{MaxModelLen: 8}}, 8},
 	} {
 		t.Run(c.name, func(t *testing.T) {
