@@ -111,7 +111,7 @@ func TestExecutorAgreesWithTheReference(t *testing.T) {
 				if best := argmax(want); int(got) != best {
 					t.Errorf("%d tokens: got token %d, reference %d", n, got, best)
 				}
-				logits := e.scratch[0].logits
+				logits := e.logits
 				for i, l := range want {
 					if d := math.Abs(float64(logits[i]) - l); !math.IsInf(l, -1) && d > 2e-3 {
 						t.Fatalf("%d tokens: logit %d is %v, reference %v", n, i, logits[i], l)

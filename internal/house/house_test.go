@@ -98,7 +98,7 @@ var mayImport = map[string][]string{
 	"engine/kv":          {},
 	"engine/sched":       {"engine/kv"},
 	"engine/model":       {"engine/kv"},
-	"engine/cpu":         {"engine/model", "engine/kv", "engine/sched", "engine"},
+	"engine/cpu":         {"engine/cpu", "engine/model", "engine/kv", "engine/sched", "engine"},
 	"engine/modeled":     {"engine/kv", "engine/sched", "engine"},
 	"engine/server":      {"engine", "engine/sched", "engine/kv"},
 	"gateway/limit":      {},
