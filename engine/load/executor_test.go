@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/llmctl/llmctl/engine/cpu"
+	"github.com/llmctl/llmctl/engine/cpu/attention"
 	"github.com/llmctl/llmctl/engine/kv"
 	"github.com/llmctl/llmctl/engine/load"
 	"github.com/llmctl/llmctl/engine/model"
@@ -16,7 +17,7 @@ func TestExecutorTakesTheTokensOfTransformers(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			m := open(t, folder(t, c.name, c.weights), load.Options{MaxModelLen: c.positions})
 			tokens, want := golden(t, c.name)
-			e, err := cpu.New(m.Weights, cpu.Config{Blocks: 16, BlockSize: 4, Workers: 1})
+			e, err := cpu.New(m.Weights, cpu.Config{Blocks: 16, BlockSize: 4, Workers: 1, KV: attention.Float32})
 			if err != nil {
 				t.Fatal(err)
 			}
