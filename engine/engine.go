@@ -97,10 +97,8 @@ func (e *Engine) Submit(ctx context.Context, r Request) (*Stream, error) {
 	if err := r.Validate(e.window); err != nil {
 		return nil, err
 	}
-	if e.config.Executor == nil { // one of the caller's own may take tokens for what it likes
-		if err := r.checkTokens(e.shape.Vocab); err != nil {
-			return nil, err
-		}
+	if err := r.checkTokens(e.shape.Vocab); err != nil {
+		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
@@ -165,3 +163,6 @@ func (e *Engine) Close() {
 
 // isEOS reports whether a token ends the sequence.
 func (e *Engine) isEOS(token int32) bool { return slices.Contains(e.shape.EOS, token) }
+
+// EndTokens are the tokens with which the model ends a sequence.
+func (e *Engine) EndTokens() []int32 { return slices.Clone(e.shape.EOS) }

@@ -134,23 +134,6 @@ func TestAnswersSurviveTheirText(t *testing.T) {
 	}
 }
 
-// Several answers to a prompt get words of their own from its last step.
-func TestAnswersToOnePromptDiffer(t *testing.T) {
-	e := executor(t, &script{})
-	q := decode(100)
-	for seed := range uint64(3) {
-		q.Siblings = append(q.Siblings, &model.Sequence{Sampling: model.Sampling{Seed: seed + 1}})
-	}
-	if err := e.Execute([]*model.Sequence{q}); err != nil {
-		t.Fatal(err)
-	}
-	for i, s := range append([]*model.Sequence{q}, q.Siblings...) {
-		if want := word(uint64(i), 101); s.Next != want {
-			t.Errorf("answer %d: %d, want %d", i, s.Next, want)
-		}
-	}
-}
-
 // The real clock does not return early.
 func TestWallClock(t *testing.T) {
 	w := Wall()
@@ -160,5 +143,18 @@ func TestWallClock(t *testing.T) {
 		if now := w.Now(); now < end {
 			t.Errorf("a sleep until %s ended at %s", end, now)
 		}
+	}
+}
+
+// A clock that goes ten times as fast wakes after a tenth of the time, and not early.
+func TestScaledClock(t *testing.T) {
+	slow := &script{}
+	fast := Scaled(slow, 10)
+	fast.SleepUntil(5 * time.Second)
+	if diff := cmp.Diff([]time.Duration{500*time.Millisecond + 1}, slow.ends); diff != "" {
+		t.Errorf("sleeping until 5 s of the fast clock:\n%s", diff)
+	}
+	if now := fast.Now(); now < 5*time.Second || now > 5*time.Second+20*time.Nanosecond {
+		t.Errorf("the fast clock then says %s", now)
 	}
 }
