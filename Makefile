@@ -137,5 +137,9 @@ integration: bin/python/bin/python $(ENVOY)/envoy model ## run the tests that ne
 	PATH="$(CURDIR)/$(ENVOY):$$PATH" LLMCTL_OPENAI_PYTHON=$(CURDIR)/bin/python/bin/python LLMCTL_SMOLLM2=$(CURDIR)/$(SMOLLM2) $(GO) test -tags integration -timeout 30m -run '^($(INTEGRATION))$$' ./cmd/... ./engine/... ./gateway/... ./internal/house/... ./sizing/accuracy
 	$(GO) test -tags integration -timeout 30m ./sizing
 
+.PHONY: soak
+soak: ## keep the engine at full load for ten minutes, with clients that leave, and look for what is lost
+	$(GO) test ./engine -run '^TestSoak$$' -v -count 1 -timeout 20m -soak 10m
+
 .PHONY: ci
 ci: lint race integration fuzz ## everything: lint, race, integration tier, a short fuzz run

@@ -104,7 +104,7 @@ var mayImport = map[string][]string{
 	"engine/quality":     {"engine/model", "engine/kv", "engine/cpu", "engine/load", "engine/reference"},
 	"engine/cpu":         {"engine/cpu", "engine/model", "engine/kv", "engine/sched", "engine"},
 	"engine/modeled":     {"engine/kv", "engine/sched", "engine"},
-	"engine/server":      {"engine", "engine/sched", "engine/kv", "engine/grammar"},
+	"engine/server":      {"engine", "engine/sched", "engine/kv", "engine/chat", "engine/grammar"},
 	"engine/grammar":     {},
 	"gateway/limit":      {},
 	"gateway/store":      {"gateway/limit"},
