@@ -280,7 +280,7 @@ func TestQueueLimit(t *testing.T) {
 }
 
 func TestSubmitRefuses(t *testing.T) {
-	e := startFor(t, Config{Executor: says()})
+	e := startFor(t, Config{})
 	valid := Request{Tokens: []int32{0}, MaxTokens: 5}
 	for _, c := range []struct {
 		name   string

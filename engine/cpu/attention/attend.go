@@ -25,6 +25,7 @@ type Scratch struct {
 	work    work
 	runs    []run
 	ranges  [][]float32 // the scores that each row sees
+	job     job
 }
 
 // job is an item while it is computed.
@@ -46,7 +47,8 @@ type job struct {
 // next one begins.
 func (p *Plan) Attend(layer, index int, r *Rows, s *Scratch) {
 	l := &p.layouts[p.layers[layer]]
-	j := job{Plan: p, Scratch: s, item: l.items[index], layer: layer, window: l.window}
+	j := &s.job
+	*j = job{Plan: p, Scratch: s, item: l.items[index], layer: layer, window: l.window}
 	t, span := p.tiles[j.tile], &l.spans[j.tile]
 	j.tokens = p.tokens[t.first:t.end]
 	j.begin(r)

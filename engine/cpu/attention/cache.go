@@ -17,9 +17,14 @@ import (
 // dim][position in block], so that both products of attention run over contiguous
 // outputs: scores of successive positions, and successive elements of the result. With
 // types that have scales, one for each position follows.
+//
+// Large blocks are cut into units, each laid out as a block, so that what kernels go over
+// at once stays small. Everything but tables that come from outside counts in units:
+// blockSize is that of a unit.
 type Cache struct {
 	dtype     DType
 	blockSize int
+	units     int // of a block
 	blocks    int
 	heads     int // KV heads
 	group     int // query heads that share one
@@ -38,8 +43,10 @@ const slack = 4 * vector.Width
 
 // New returns a cache for a model, of a number of blocks of blockSize tokens.
 func New(s model.Shape, d DType, blocks, blockSize int) *Cache {
+	units := unitsOf(blockSize)
+	blockSize /= units
 	c := &Cache{
-		dtype: d, blockSize: blockSize, blocks: blocks,
+		dtype: d, blockSize: blockSize, units: units, blocks: blocks,
 		heads: s.KVHeads, group: s.Heads / s.KVHeads, dim: s.HeadDim, cap: s.ScoreCap,
 		codeBytes: (blockSize*s.HeadDim*d.size() + 3) &^ 3, // scales are aligned
 	}
@@ -52,10 +59,30 @@ func New(s model.Shape, d DType, blocks, blockSize int) *Cache {
 	}
 	for i := range s.Layers {
 		c.windows = append(c.windows, s.Kind(i).Window)
-		c.keys = append(c.keys, aligned(blocks*c.heads*c.headBytes+slack))
-		c.values = append(c.values, aligned(blocks*c.heads*c.headBytes+slack))
+		c.keys = append(c.keys, aligned(blocks*units*c.heads*c.headBytes+slack))
+		c.values = append(c.values, aligned(blocks*units*c.heads*c.headBytes+slack))
 	}
 	return c
+}
+
+// maxUnit is from how many tokens on a block is cut.
+const maxUnit = 64
+
+// unitsOf is how many units a block has: as few as possible of up to maxUnit tokens, or
+// one if there is no way to cut it into reasonable ones.
+func unitsOf(blockSize int) int {
+	for size := min(blockSize, maxUnit); size >= vector.Width; size-- {
+		if blockSize%size == 0 {
+			return blockSize / size
+		}
+	}
+	return 1
+}
+
+// unit is the unit of a block in which a position lies.
+func (c *Cache) unit(table []kv.Block, position int) kv.Block {
+	at := position / c.blockSize
+	return table[at/c.units]*kv.Block(c.units) + kv.Block(at%c.units)
 }
 
 // aligned returns memory that may be seen as float32, too.
@@ -74,7 +101,7 @@ func halves(b []byte) []uint16 {
 	return unsafe.Slice((*uint16)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/2)
 }
 
-// head is what a block holds of one KV head.
+// head is what a unit holds of one KV head.
 func (c *Cache) head(layer []byte, block kv.Block, head int) []byte {
 	return layer[(int(block)*c.heads+head)*c.headBytes:][:c.headBytes]
 }
@@ -84,7 +111,7 @@ func (c *Cache) elements() int { return c.blockSize * c.dim }
 
 // Copy gives a block the content of another one, in all layers.
 func (c *Cache) Copy(m model.Copy) {
-	n := c.heads * c.headBytes
+	n := c.units * c.heads * c.headBytes
 	for _, layers := range [][][]byte{c.keys, c.values} {
 		for _, layer := range layers {
 			copy(layer[int(m.To)*n:][:n], layer[int(m.From)*n:][:n])
@@ -95,7 +122,7 @@ func (c *Cache) Copy(m model.Copy) {
 // Check returns an error if a sequence's table does not cover its first n tokens, or
 // if it names a block outside the cache.
 func (c *Cache) Check(q *model.Sequence, n int) error {
-	if len(q.Blocks)*c.blockSize < n {
+	if len(q.Blocks)*c.units*c.blockSize < n {
 		return fmt.Errorf("block table of %d blocks does not cover %d tokens", len(q.Blocks), n)
 	}
 	outside := func(b kv.Block) bool { return b < 0 || int(b) >= c.blocks }

@@ -21,11 +21,12 @@ type work struct {
 	table      *kv.Block
 	blocks     int
 	blockBytes int
-	rowBytes   int // from one element of the head to the next (K), or position (V)
-	n          int // elements of the head (K), or positions of each block (V)
-	columns    int // of vector.Width positions (K), or elements (V)
-	scales     int // from a block's beginning, or V's first position, to its scales
-	skip       int // what dst goes on behind a block's last column: back, or not at all
+	rowBytes   int       // from one element of the head to the next (K), or position (V)
+	n          int       // elements of the head (K), or positions of each block (V)
+	columns    int       // of vector.Width positions (K), or elements (V)
+	scales     int       // from a block's beginning, or V's first position, to its scales
+	skip       int       // what dst goes on behind a block's last column: back, or not at all
+	last       *kv.Block // of the table: blocks behind those of this work are fetched ahead
 }
 
 // columns is how many vectors hold n elements.

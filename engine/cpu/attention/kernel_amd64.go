@@ -37,7 +37,7 @@ var wideners = [...]struct {
 }
 
 // The kernels read a work's fields at these places.
-var _ = [1]struct{}{}[unsafe.Offsetof(work{}.skip)-96]
+var _ = [1]struct{}{}[unsafe.Offsetof(work{}.last)-104]
 
 //go:noescape
 func scoreSingles1(w *work)

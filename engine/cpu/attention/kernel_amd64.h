@@ -12,6 +12,7 @@
 #define N 72         // elements of the head (K), or positions of each block (V)
 #define COLUMNS 80   // of 16 positions (K), or elements (V)
 #define SCALES 88    // from the block's beginning, or V's first position, to the scales
+#define LAST 104     // entry of the table that may be looked at
 #define SKIP 96      // what the destination goes back behind a block's last column
 
 // Loads 16 elements at DX, as float32 in Y8 and Y9. Y13 and Y14 are scales, Y15 the bits
@@ -137,6 +138,18 @@
 	MOVQ ROWBYTES(R14), BX  \
 	MASK
 
+// AHEAD leaves in R14 how far the next block of the table is from the one at base: what
+// it holds is fetched meanwhile.
+#define AHEAD(base) \
+	LEAQ 4(AX), R14              \
+	CMPQ R14, R11                \
+	CMOVQHI R11, R14             \
+	MOVLQSX (R14), R14           \
+	MOVQ w+0(FP), R11            \
+	IMULQ BLOCKBYTES(R11), R14   \
+	ADDQ BASE(R11), R14          \
+	SUBQ base, R14
+
 // SCORES is the body of a kernel on K. AX walks the table, R13 counts blocks, R15 walks
 // the columns of a block, R12 their scales, R11 the head's elements.
 #define SCORES(write) \
@@ -152,18 +165,24 @@ block:                           \
 	ADDQ R15, R12                \
 	MOVQ COLUMNS(R14), DX        \
 	MOVQ DX, columns-8(SP)       \
+	MOVQ LAST(R14), R11          \
+	AHEAD(R15)                   \
+	MOVQ R14, ahead-16(SP)       \
 column:                          \
 	CLEAR                        \
 	KSCALE                       \
+	MOVQ ahead-16(SP), R14       \
 	MOVQ R15, DX                 \
 	XORQ R11, R11                \
 next:                            \
+	PREFETCHT0 (DX)(R14*1)       \
 	LOAD                         \
 	ROWS                         \
 	ADDQ BX, DX                  \
 	INCQ R11                     \
 	CMPQ R11, CX                 \
 	JLT next                     \
+	MOVQ w+0(FP), R14            \
 	write                        \
 	ADDQ $(16*SIZE), R15         \
 	ADDQ $64, R12                \
@@ -195,10 +214,15 @@ block:                           \
 	ADDQ BASE(R14), DX           \
 	MOVQ SCALES(R14), R12        \
 	ADDQ DX, R12                 \
-	ADDQ R15, DX                 \
 	MOVQ N(R14), CX              \
 	ADDQ R11, CX                 \
+	MOVQ R11, position-16(SP)    \
+	MOVQ LAST(R14), R11          \
+	AHEAD(DX)                    \
+	MOVQ position-16(SP), R11    \
+	ADDQ R15, DX                 \
 next:                            \
+	PREFETCHT0 (DX)(R14*1)       \
 	VSCALE                       \
 	LOAD                         \
 	ROWS                         \
@@ -206,6 +230,7 @@ next:                            \
 	INCQ R11                     \
 	CMPQ R11, CX                 \
 	JLT next                     \
+	MOVQ w+0(FP), R14            \
 	ADDQ $4, AX                  \
 	DECQ R13                     \
 	JNZ block                    \

@@ -9,34 +9,34 @@
 #define VSCALE NOSCALE
 
 #define ROWS ROWS1
-TEXT ·scoreSingles1(SB), NOSPLIT, $8-8
+TEXT ·scoreSingles1(SB), NOSPLIT, $16-8
 	SCORES(WRITE1)
 
-TEXT ·mixSingles1(SB), NOSPLIT, $8-8
+TEXT ·mixSingles1(SB), NOSPLIT, $16-8
 	MIX(READ1, WRITE1)
 #undef ROWS
 
 #define ROWS ROWS2
-TEXT ·scoreSingles2(SB), NOSPLIT, $8-8
+TEXT ·scoreSingles2(SB), NOSPLIT, $16-8
 	SCORES(WRITE2)
 
-TEXT ·mixSingles2(SB), NOSPLIT, $8-8
+TEXT ·mixSingles2(SB), NOSPLIT, $16-8
 	MIX(READ2, WRITE2)
 #undef ROWS
 
 #define ROWS ROWS3
-TEXT ·scoreSingles3(SB), NOSPLIT, $8-8
+TEXT ·scoreSingles3(SB), NOSPLIT, $16-8
 	SCORES(WRITE3)
 
-TEXT ·mixSingles3(SB), NOSPLIT, $8-8
+TEXT ·mixSingles3(SB), NOSPLIT, $16-8
 	MIX(READ3, WRITE3)
 #undef ROWS
 
 #define ROWS ROWS4
-TEXT ·scoreSingles4(SB), NOSPLIT, $8-8
+TEXT ·scoreSingles4(SB), NOSPLIT, $16-8
 	SCORES(WRITE4)
 
-TEXT ·mixSingles4(SB), NOSPLIT, $8-8
+TEXT ·mixSingles4(SB), NOSPLIT, $16-8
 	MIX(READ4, WRITE4)
 #undef ROWS
 
@@ -51,34 +51,34 @@ TEXT ·mixSingles4(SB), NOSPLIT, $8-8
 #define VSCALE NOSCALE
 
 #define ROWS ROWS1
-TEXT ·scoreHalves1(SB), NOSPLIT, $8-8
+TEXT ·scoreHalves1(SB), NOSPLIT, $16-8
 	SCORES(WRITE1)
 
-TEXT ·mixHalves1(SB), NOSPLIT, $8-8
+TEXT ·mixHalves1(SB), NOSPLIT, $16-8
 	MIX(READ1, WRITE1)
 #undef ROWS
 
 #define ROWS ROWS2
-TEXT ·scoreHalves2(SB), NOSPLIT, $8-8
+TEXT ·scoreHalves2(SB), NOSPLIT, $16-8
 	SCORES(WRITE2)
 
-TEXT ·mixHalves2(SB), NOSPLIT, $8-8
+TEXT ·mixHalves2(SB), NOSPLIT, $16-8
 	MIX(READ2, WRITE2)
 #undef ROWS
 
 #define ROWS ROWS3
-TEXT ·scoreHalves3(SB), NOSPLIT, $8-8
+TEXT ·scoreHalves3(SB), NOSPLIT, $16-8
 	SCORES(WRITE3)
 
-TEXT ·mixHalves3(SB), NOSPLIT, $8-8
+TEXT ·mixHalves3(SB), NOSPLIT, $16-8
 	MIX(READ3, WRITE3)
 #undef ROWS
 
 #define ROWS ROWS4
-TEXT ·scoreHalves4(SB), NOSPLIT, $8-8
+TEXT ·scoreHalves4(SB), NOSPLIT, $16-8
 	SCORES(WRITE4)
 
-TEXT ·mixHalves4(SB), NOSPLIT, $8-8
+TEXT ·mixHalves4(SB), NOSPLIT, $16-8
 	MIX(READ4, WRITE4)
 #undef ROWS
 
@@ -93,34 +93,34 @@ TEXT ·mixHalves4(SB), NOSPLIT, $8-8
 #define VSCALE NOSCALE
 
 #define ROWS ROWS1
-TEXT ·scoreBrains1(SB), NOSPLIT, $8-8
+TEXT ·scoreBrains1(SB), NOSPLIT, $16-8
 	SCORES(WRITE1)
 
-TEXT ·mixBrains1(SB), NOSPLIT, $8-8
+TEXT ·mixBrains1(SB), NOSPLIT, $16-8
 	MIX(READ1, WRITE1)
 #undef ROWS
 
 #define ROWS ROWS2
-TEXT ·scoreBrains2(SB), NOSPLIT, $8-8
+TEXT ·scoreBrains2(SB), NOSPLIT, $16-8
 	SCORES(WRITE2)
 
-TEXT ·mixBrains2(SB), NOSPLIT, $8-8
+TEXT ·mixBrains2(SB), NOSPLIT, $16-8
 	MIX(READ2, WRITE2)
 #undef ROWS
 
 #define ROWS ROWS3
-TEXT ·scoreBrains3(SB), NOSPLIT, $8-8
+TEXT ·scoreBrains3(SB), NOSPLIT, $16-8
 	SCORES(WRITE3)
 
-TEXT ·mixBrains3(SB), NOSPLIT, $8-8
+TEXT ·mixBrains3(SB), NOSPLIT, $16-8
 	MIX(READ3, WRITE3)
 #undef ROWS
 
 #define ROWS ROWS4
-TEXT ·scoreBrains4(SB), NOSPLIT, $8-8
+TEXT ·scoreBrains4(SB), NOSPLIT, $16-8
 	SCORES(WRITE4)
 
-TEXT ·mixBrains4(SB), NOSPLIT, $8-8
+TEXT ·mixBrains4(SB), NOSPLIT, $16-8
 	MIX(READ4, WRITE4)
 #undef ROWS
 
@@ -135,34 +135,34 @@ TEXT ·mixBrains4(SB), NOSPLIT, $8-8
 #define VSCALE VSCALES
 
 #define ROWS ROWS1
-TEXT ·scoreBytes1(SB), NOSPLIT, $8-8
+TEXT ·scoreBytes1(SB), NOSPLIT, $16-8
 	SCORES(WRITE1)
 
-TEXT ·mixBytes1(SB), NOSPLIT, $8-8
+TEXT ·mixBytes1(SB), NOSPLIT, $16-8
 	MIX(READ1, WRITE1)
 #undef ROWS
 
 #define ROWS ROWS2
-TEXT ·scoreBytes2(SB), NOSPLIT, $8-8
+TEXT ·scoreBytes2(SB), NOSPLIT, $16-8
 	SCORES(WRITE2)
 
-TEXT ·mixBytes2(SB), NOSPLIT, $8-8
+TEXT ·mixBytes2(SB), NOSPLIT, $16-8
 	MIX(READ2, WRITE2)
 #undef ROWS
 
 #define ROWS ROWS3
-TEXT ·scoreBytes3(SB), NOSPLIT, $8-8
+TEXT ·scoreBytes3(SB), NOSPLIT, $16-8
 	SCORES(WRITE3)
 
-TEXT ·mixBytes3(SB), NOSPLIT, $8-8
+TEXT ·mixBytes3(SB), NOSPLIT, $16-8
 	MIX(READ3, WRITE3)
 #undef ROWS
 
 #define ROWS ROWS4
-TEXT ·scoreBytes4(SB), NOSPLIT, $8-8
+TEXT ·scoreBytes4(SB), NOSPLIT, $16-8
 	SCORES(WRITE4)
 
-TEXT ·mixBytes4(SB), NOSPLIT, $8-8
+TEXT ·mixBytes4(SB), NOSPLIT, $16-8
 	MIX(READ4, WRITE4)
 #undef ROWS
 
@@ -177,34 +177,34 @@ TEXT ·mixBytes4(SB), NOSPLIT, $8-8
 #define VSCALE VSCALES
 
 #define ROWS ROWS1
-TEXT ·scoreEighths1(SB), NOSPLIT, $8-8
+TEXT ·scoreEighths1(SB), NOSPLIT, $16-8
 	SCORES(WRITE1)
 
-TEXT ·mixEighths1(SB), NOSPLIT, $8-8
+TEXT ·mixEighths1(SB), NOSPLIT, $16-8
 	MIX(READ1, WRITE1)
 #undef ROWS
 
 #define ROWS ROWS2
-TEXT ·scoreEighths2(SB), NOSPLIT, $8-8
+TEXT ·scoreEighths2(SB), NOSPLIT, $16-8
 	SCORES(WRITE2)
 
-TEXT ·mixEighths2(SB), NOSPLIT, $8-8
+TEXT ·mixEighths2(SB), NOSPLIT, $16-8
 	MIX(READ2, WRITE2)
 #undef ROWS
 
 #define ROWS ROWS3
-TEXT ·scoreEighths3(SB), NOSPLIT, $8-8
+TEXT ·scoreEighths3(SB), NOSPLIT, $16-8
 	SCORES(WRITE3)
 
-TEXT ·mixEighths3(SB), NOSPLIT, $8-8
+TEXT ·mixEighths3(SB), NOSPLIT, $16-8
 	MIX(READ3, WRITE3)
 #undef ROWS
 
 #define ROWS ROWS4
-TEXT ·scoreEighths4(SB), NOSPLIT, $8-8
+TEXT ·scoreEighths4(SB), NOSPLIT, $16-8
 	SCORES(WRITE4)
 
-TEXT ·mixEighths4(SB), NOSPLIT, $8-8
+TEXT ·mixEighths4(SB), NOSPLIT, $16-8
 	MIX(READ4, WRITE4)
 #undef ROWS
 

@@ -47,7 +47,7 @@ func (j *job) scorePass(p pass) {
 			d = Float32
 			j.work.overWide(c, j.wide, len(blocks))
 		} else {
-			j.work.over(c, layer, j.head, blocks)
+			j.work.over(c, layer, j.head, table[b:end], len(blocks))
 		}
 		j.work.scoreRows(d, scores, j.width, queries, rows, c.dim, c.blockSize)
 	}
@@ -82,7 +82,7 @@ func (j *job) mixPass(p pass) {
 			d = Float32
 			j.work.overWide(c, j.wide, blocks)
 		} else {
-			j.work.over(c, layer, j.head, table[b:b+blocks])
+			j.work.over(c, layer, j.head, table[b:kv.BlocksFor(p.high, c.blockSize)], blocks)
 		}
 		j.work.from(offset, c.dim*d.size())
 		j.work.mixRows(d, out, j.outWidth, scores, j.width, rows, n, c.dim)
@@ -90,11 +90,12 @@ func (j *job) mixPass(p pass) {
 	}
 }
 
-// over points the work to K or V of a KV head in the blocks of a table.
-func (w *work) over(c *Cache, layer []byte, head int, table []kv.Block) {
+// over points the work to K or V of a KV head in the first blocks of a table.
+func (w *work) over(c *Cache, layer []byte, head int, table []kv.Block, blocks int) {
 	w.base = &layer[head*c.headBytes]
 	w.blockBytes = c.heads * c.headBytes
-	w.table, w.blocks = unsafe.SliceData(table), len(table)
+	w.table, w.blocks = &table[0], blocks
+	w.last = &table[len(table)-1]
 	w.scales = c.codeBytes
 }
 
@@ -102,7 +103,8 @@ func (w *work) over(c *Cache, layer []byte, head int, table []kv.Block) {
 func (w *work) overWide(c *Cache, wide []float32, blocks int) {
 	w.base = (*byte)(unsafe.Pointer(unsafe.SliceData(wide)))
 	w.blockBytes = 4 * c.elements()
-	w.table, w.blocks = unsafe.SliceData(c.ascending), blocks
+	w.table, w.blocks = &c.ascending[0], blocks
+	w.last = &c.ascending[blocks-1]
 }
 
 // from lets the work begin at a position within its blocks of V.

@@ -28,7 +28,8 @@ const (
 type Plan struct {
 	cache   *Cache
 	workers int
-	tokens  []token // in the order in which they are processed
+	tables  [][]kv.Block // per sequence, of units
+	tokens  []token      // in the order in which they are processed
 	tiles   []tile
 	layouts []layout // one for each distinct window
 	layers  []int    // the layout of each layer
@@ -87,11 +88,12 @@ func (c *Cache) NewPlan(workers int) *Plan {
 // passed Check.
 func (p *Plan) Set(sequences []*model.Sequence) {
 	p.tokens, p.tiles = p.tokens[:0], p.tiles[:0]
+	p.setTables(sequences)
 	p.together(sequences)
 	row := 0
-	for _, q := range sequences {
+	for i, q := range sequences {
 		if len(q.Tokens) > 1 {
-			p.prompt(q, row)
+			p.prompt(q, p.tables[i], row)
 		}
 		row += len(q.Tokens)
 	}
@@ -100,17 +102,36 @@ func (p *Plan) Set(sequences []*model.Sequence) {
 	}
 }
 
+// setTables turns tables of blocks into tables of units.
+func (p *Plan) setTables(sequences []*model.Sequence) {
+	c := p.cache
+	for len(p.tables) < len(sequences) {
+		p.tables = append(p.tables, nil)
+	}
+	for i, q := range sequences {
+		if c.units == 1 {
+			p.tables[i] = q.Blocks
+			continue
+		}
+		table := resize(p.tables[i], kv.BlocksFor(q.Start+len(q.Tokens), c.blockSize))
+		for u := range table {
+			table[u] = c.unit(q.Blocks, u*c.blockSize)
+		}
+		p.tables[i] = table
+	}
+}
+
 // perTile is how many tokens make a tile.
 func (p *Plan) perTile() int { return max(1, maxRows/p.cache.group) }
 
 // prompt lays out a sequence of several tokens, in tiles of about the same size.
-func (p *Plan) prompt(q *model.Sequence, row int) {
+func (p *Plan) prompt(q *model.Sequence, table []kv.Block, row int) {
 	n := len(q.Tokens)
 	tiles := (n + p.perTile() - 1) / p.perTile()
 	for t := range tiles {
 		first := len(p.tokens)
 		for i := t * n / tiles; i < (t+1)*n/tiles; i++ {
-			p.tokens = append(p.tokens, token{row + i, q.Blocks, q.Start + i})
+			p.tokens = append(p.tokens, token{row + i, table, q.Start + i})
 		}
 		p.tiles = append(p.tiles, tile{first, len(p.tokens)})
 	}
@@ -119,9 +140,9 @@ func (p *Plan) prompt(q *model.Sequence, row int) {
 // together lays out sequences of one token, those with common blocks beside each other.
 func (p *Plan) together(sequences []*model.Sequence) {
 	row := 0
-	for _, q := range sequences {
+	for i, q := range sequences {
 		if len(q.Tokens) == 1 {
-			p.tokens = append(p.tokens, token{row, q.Blocks, q.Start})
+			p.tokens = append(p.tokens, token{row, p.tables[i], q.Start})
 		}
 		row += len(q.Tokens)
 	}

@@ -9,7 +9,7 @@ import (
 
 // Write stores one token's K and V, [KV head][head dim] each.
 func (c *Cache) Write(layer int, table []kv.Block, position int, key, value []float32) {
-	block, offset := table[position/c.blockSize], position%c.blockSize
+	block, offset := c.unit(table, position), position%c.blockSize
 	for h := range c.heads {
 		// K of one position lies a block apart, V together.
 		c.store(c.head(c.keys[layer], block, h), key[h*c.dim:][:c.dim], offset, offset, c.blockSize)

@@ -13,9 +13,6 @@ func packPanel(dst []byte, l layout, t block.Type, rows *[Width][]byte) {
 	case floats32:
 		interleave(dst, rows, 4)
 	case floats16, brains16:
-		if t == block.F8E4M3 {
-			halves(rows)
-		}
 		interleave(dst, rows, 2)
 	default:
 		var units [Width]codes
@@ -40,18 +37,18 @@ func interleave(dst []byte, rows *[Width][]byte, size int) {
 	}
 }
 
-// halves turns rows of F8_E4M3 into halves, which hold all its numbers.
-func halves(rows *[Width][]byte) {
-	for r, row := range rows {
-		if row == nil {
-			continue
-		}
-		wide := make([]byte, 0, 2*len(row))
-		for _, b := range row {
-			wide = binary.LittleEndian.AppendUint16(wide, block.ToHalf(block.FromF8(b)))
-		}
-		rows[r] = wide
+// halves turns a row of F8_E4M3 into halves, which hold all its numbers, and products
+// with a scale that is a power of two near 1 as well; others are rounded.
+func halves(row []byte, scales []float32, r int) []byte {
+	scale := float32(1)
+	if scales != nil {
+		scale = scales[r]
 	}
+	wide := make([]byte, 0, 2*len(row))
+	for _, b := range row {
+		wide = binary.LittleEndian.AppendUint16(wide, block.ToHalf(block.FromF8(b)*scale))
+	}
+	return wide
 }
 
 // codes is a block of 32 weights of one row: code·scale + minimum, or, where the
