@@ -2,13 +2,15 @@ package attention
 
 import "github.com/llmctl/llmctl/engine/kv"
 
-// run is a part of a tile: tokens that go over blocks together.
-type run struct {
+// pass is some neighbours among a tile's tokens, and positions that they go over
+// together, in the same blocks.
+type pass struct {
 	first, end int // of the tile's tokens
-	low, high  int // positions that all of them see, in the same blocks; may be none
+	low, high  int // positions
 }
 
-// gather finds the runs of a chunk: neighbours that begin in the same block.
+// gather finds the runs of a chunk: neighbours that begin in the same block, and what
+// all of them see, which may be nothing.
 func (j *job) gather(c int) {
 	size := j.cache.blockSize
 	j.runs = j.runs[:0]
@@ -31,7 +33,7 @@ func (j *job) gather(c int) {
 		for i := first + 1; i < end; i++ {
 			high = common(table, j.tokens[i].table, low, high, size)
 		}
-		j.runs = append(j.runs, run{first, end, low, max(low, high)})
+		j.runs = append(j.runs, pass{first, end, low, max(low, high)})
 		first = end
 	}
 }
@@ -52,16 +54,10 @@ func common(a, b []kv.Block, low, high, size int) int {
 // same says whether two tables are one.
 func same(a, b []kv.Block) bool { return &a[0] == &b[0] && len(a) == len(b) }
 
-// pass is what some tokens go over together.
-type pass struct {
-	first, end int // of the tile's tokens
-	low, high  int // positions
-}
-
 // passes calls do for what the tokens of a run go over, in ascending order of position
 // for each of them: what each has for itself, what they have together, and again what
 // each has for itself.
-func (j *job) passes(r run, c int, do func(*job, pass)) {
+func (j *job) passes(r pass, c int, do func(*job, pass)) {
 	for i := r.first; i < r.end; i++ {
 		low, high := j.tokens[i].inside(j.window, c)
 		if high = min(high, r.low); low < high {
@@ -69,7 +65,7 @@ func (j *job) passes(r run, c int, do func(*job, pass)) {
 		}
 	}
 	if r.low < r.high {
-		do(j, pass{r.first, r.end, r.low, r.high})
+		do(j, r)
 	}
 	for i := r.first; i < r.end; i++ {
 		low, high := j.tokens[i].inside(j.window, c)
@@ -82,7 +78,7 @@ func (j *job) passes(r run, c int, do func(*job, pass)) {
 // score computes the scores of a run. A prompt's tokens go over all positions of the
 // chunk together: scores of those that a token does not see are cut off, whatever they
 // are.
-func (j *job) score(r run, c int) {
+func (j *job) score(r pass, c int) {
 	first, last := &j.tokens[r.first], &j.tokens[r.end-1]
 	if same(first.table, last.table) {
 		low, _ := first.inside(j.window, c)
