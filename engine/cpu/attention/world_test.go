@@ -244,13 +244,13 @@ func draw(rt *rapid.T, r *rand.Rand) *world {
 		0, rapid.SampledFrom([]int{1, 5, 100, 300}).Draw(rt, "window"))}
 	w.shape.ScoreCap = rapid.SampledFrom([]float32{0, 2}).Draw(rt, "cap")
 	for i := range rapid.IntRange(1, 6).Draw(rt, "sequences") {
-		tokens := rapid.SampledFrom([]int{1, 1, 1, 2, 40}).Draw(rt, "tokens")
+		tokens := rapid.SampledFrom([]int{1, 1, 1, 2, 5, 40}).Draw(rt, "tokens")
 		like, shared := 0, 0
 		if i > 0 {
 			like = rapid.IntRange(0, i-1).Draw(rt, "like")
 			shared = rapid.IntRange(0, len(w.keys[like])).Draw(rt, "shared")
 		}
-		start := max(shared, rapid.SampledFrom([]int{0, 3, 17, 250, 256, 600}).Draw(rt, "start"))
+		start := max(shared, rapid.SampledFrom([]int{0, 3, 15, 17, 250, 255, 256, 511, 600}).Draw(rt, "start"))
 		w.add(r, start, tokens, like, shared)
 	}
 	return w
