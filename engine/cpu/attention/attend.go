@@ -23,7 +23,7 @@ type Scratch struct {
 	folded  []state   // [row], of the chunks that are in the output
 	wide    []float32 // a few blocks of K or V
 	work    work
-	runs    []run
+	runs    []pass
 	ranges  [][]float32 // the scores that each row sees
 	job     job
 }

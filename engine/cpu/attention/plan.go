@@ -17,6 +17,9 @@ const (
 	// maxRows is how many query rows go over K and V together: enough that reading and
 	// converting those costs little, few enough for their scores to stay in the cache.
 	maxRows = 64
+	// fewTokens is up to how many tokens of a sequence share a tile with other sequences':
+	// those of decoding, with what a draft proposed.
+	fewTokens = 8
 	// maxResults bounds the memory of chunks' results that wait to be folded, in floats.
 	maxResults = 4 << 20
 	// enough items of equal cost for each worker keep the wait for the last one short.
@@ -44,7 +47,7 @@ type token struct {
 }
 
 // tile is a few tokens whose query heads are processed together: of one sequence, or
-// the only tokens of sequences that share blocks.
+// the few tokens of sequences that share blocks.
 type tile struct{ first, end int } // of Plan.tokens
 
 // layout is how the tiles are cut in layers with one window.
@@ -92,7 +95,7 @@ func (p *Plan) Set(sequences []*model.Sequence) {
 	p.together(sequences)
 	row := 0
 	for i, q := range sequences {
-		if len(q.Tokens) > 1 {
+		if len(q.Tokens) > fewTokens {
 			p.prompt(q, p.tables[i], row)
 		}
 		row += len(q.Tokens)
@@ -124,7 +127,7 @@ func (p *Plan) setTables(sequences []*model.Sequence) {
 // perTile is how many tokens make a tile.
 func (p *Plan) perTile() int { return max(1, maxRows/p.cache.group) }
 
-// prompt lays out a sequence of several tokens, in tiles of about the same size.
+// prompt lays out a sequence of many tokens, in tiles of about the same size.
 func (p *Plan) prompt(q *model.Sequence, table []kv.Block, row int) {
 	n := len(q.Tokens)
 	tiles := (n + p.perTile() - 1) / p.perTile()
@@ -137,16 +140,23 @@ func (p *Plan) prompt(q *model.Sequence, table []kv.Block, row int) {
 	}
 }
 
-// together lays out sequences of one token, those with common blocks beside each other.
+// together lays out sequences of few tokens, those with common blocks beside each other.
 func (p *Plan) together(sequences []*model.Sequence) {
 	row := 0
 	for i, q := range sequences {
-		if len(q.Tokens) == 1 {
-			p.tokens = append(p.tokens, token{row, p.tables[i], q.Start})
+		if len(q.Tokens) > fewTokens {
+			row += len(q.Tokens)
+			continue
 		}
-		row += len(q.Tokens)
+		for t := range q.Tokens {
+			p.tokens = append(p.tokens, token{row, p.tables[i], q.Start + t})
+			row++
+		}
 	}
 	slices.SortStableFunc(p.tokens, func(a, b token) int {
+		if same(a.table, b.table) {
+			return 0
+		}
 		return slices.CompareFunc(a.table, b.table, func(x, y kv.Block) int { return cmp.Compare(x, y) })
 	})
 	for first := 0; first < len(p.tokens); {

@@ -2,6 +2,7 @@ package attention
 
 import (
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 
@@ -42,10 +43,34 @@ func TestSequencesWithACommonPrefixGoOverItTogether(t *testing.T) {
 	for i := range n {
 		want = append(want, pass{i, i + 1, 512, 552})
 	}
-	for i := range want {
-		if len(got) != len(want) || got[i] != want[i] {
-			t.Fatalf("got passes %v\nwant %v", got, want)
-		}
+	if !slices.Equal(got, want) {
+		t.Errorf("got passes %v\nwant %v", got, want)
+	}
+}
+
+// TestProposedTokensOfASequenceGoOverItTogether: two sequences of three tokens each read
+// what they have in common once, and each its own part once, but for the last positions.
+func TestProposedTokensOfASequenceGoOverItTogether(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	w := &world{shape: shape(1, 3, 16, 0)}
+	w.add(r, 100, 3, 0, 0)
+	w.add(r, 120, 3, 0, 64)
+	p := w.place(r, Float16, 16, true).NewPlan(1)
+	p.Set(w.sequences)
+	j := job{Plan: p, Scratch: &Scratch{}, tokens: p.tokens}
+	j.gather(0)
+	var got []pass
+	for _, r := range j.runs {
+		j.passes(r, 0, func(_ *job, p pass) { got = append(got, p) })
+	}
+	ends := []int{p.tokens[0].position + 1, p.tokens[3].position + 1}
+	want := []pass{
+		{0, 6, 0, 64},
+		{0, 3, 64, ends[0]}, {1, 2, ends[0], ends[0] + 1}, {2, 3, ends[0], ends[0] + 2},
+		{3, 6, 64, ends[1]}, {4, 5, ends[1], ends[1] + 1}, {5, 6, ends[1], ends[1] + 2},
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got passes %v\nwant %v", got, want)
 	}
 }
 

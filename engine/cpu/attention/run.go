@@ -1,14 +1,20 @@
 package attention
 
-import "github.com/llmctl/llmctl/engine/kv"
+import (
+	"math"
 
-// run is a part of a tile: tokens that go over blocks together.
-type run struct {
+	"github.com/llmctl/llmctl/engine/kv"
+)
+
+// pass is some neighbours among a tile's tokens, and positions that they go over
+// together, in the same blocks.
+type pass struct {
 	first, end int // of the tile's tokens
-	low, high  int // positions that all of them see, in the same blocks; may be none
+	low, high  int // positions
 }
 
-// gather finds the runs of a chunk: neighbours that begin in the same block.
+// gather finds the runs of a chunk: neighbours that begin in the same block, and what
+// all of them see, which may be nothing.
 func (j *job) gather(c int) {
 	size := j.cache.blockSize
 	j.runs = j.runs[:0]
@@ -31,7 +37,7 @@ func (j *job) gather(c int) {
 		for i := first + 1; i < end; i++ {
 			high = common(table, j.tokens[i].table, low, high, size)
 		}
-		j.runs = append(j.runs, run{first, end, low, max(low, high)})
+		j.runs = append(j.runs, pass{first, end, low, max(low, high)})
 		first = end
 	}
 }
@@ -52,43 +58,75 @@ func common(a, b []kv.Block, low, high, size int) int {
 // same says whether two tables are one.
 func same(a, b []kv.Block) bool { return &a[0] == &b[0] && len(a) == len(b) }
 
-// pass is what some tokens go over together.
-type pass struct {
-	first, end int // of the tile's tokens
-	low, high  int // positions
+// passes calls do for what the tokens of a run go over, in ascending order of position
+// for each of them: what each has for itself, what all have together, what those of one
+// sequence have together, and again what each has for itself.
+func (j *job) passes(r pass, c int, do func(*job, pass)) {
+	j.before(r, c, do)
+	for first := r.first; first < r.end; {
+		s := j.sequence(r, first)
+		first = s.end
+		s.low, s.high = 0, math.MaxInt
+		for i := s.first; i < s.end; i++ {
+			low, high := j.tokens[i].inside(j.window, c)
+			s.low, s.high = max(s.low, low, r.high), min(s.high, high)
+		}
+		s.high = max(s.low, s.high)
+		for i := s.first; i < s.end; i++ {
+			low, high := j.tokens[i].inside(j.window, c)
+			j.own(i, max(low, r.high), min(high, s.low), do)
+		}
+		if s.low < s.high {
+			do(j, s)
+		}
+		for i := s.first; i < s.end; i++ {
+			low, high := j.tokens[i].inside(j.window, c)
+			j.own(i, max(low, s.high), high, do)
+		}
+	}
 }
 
-// passes calls do for what the tokens of a run go over, in ascending order of position
-// for each of them: what each has for itself, what they have together, and again what
-// each has for itself.
-func (j *job) passes(r run, c int, do func(*job, pass)) {
+// before calls do for what tokens have before and in the common part of a run.
+func (j *job) before(r pass, c int, do func(*job, pass)) {
 	for i := r.first; i < r.end; i++ {
 		low, high := j.tokens[i].inside(j.window, c)
-		if high = min(high, r.low); low < high {
-			do(j, pass{i, i + 1, low, high})
-		}
+		j.own(i, low, min(high, r.low), do)
 	}
 	if r.low < r.high {
-		do(j, pass{r.first, r.end, r.low, r.high})
-	}
-	for i := r.first; i < r.end; i++ {
-		low, high := j.tokens[i].inside(j.window, c)
-		if low = max(low, r.high); low < high {
-			do(j, pass{i, i + 1, low, high})
-		}
+		do(j, r)
 	}
 }
 
-// score computes the scores of a run. A prompt's tokens go over all positions of the
-// chunk together: scores of those that a token does not see are cut off, whatever they
-// are.
-func (j *job) score(r run, c int) {
-	first, last := &j.tokens[r.first], &j.tokens[r.end-1]
-	if same(first.table, last.table) {
-		low, _ := first.inside(j.window, c)
-		_, high := last.inside(j.window, c)
-		j.scorePass(pass{r.first, r.end, low, high})
-		return
+// own calls do for positions that a token goes over for itself.
+func (j *job) own(i, low, high int, do func(*job, pass)) {
+	if low < high {
+		do(j, pass{i, i + 1, low, high})
 	}
-	j.passes(r, c, (*job).scorePass)
+}
+
+// sequence are the tokens of a run that belong to one sequence, from one of them on.
+func (j *job) sequence(r pass, first int) pass {
+	end := first + 1
+	for end < r.end && same(j.tokens[first].table, j.tokens[end].table) {
+		end++
+	}
+	return pass{first: first, end: end}
+}
+
+// score computes the scores of a run. A sequence's tokens go over all of its positions
+// together: scores of those that a token does not see are cut off, whatever they are.
+func (j *job) score(r pass, c int) {
+	if s := j.sequence(r, r.first); s.end == r.end {
+		r.low, r.high = 0, 0
+	}
+	j.before(r, c, (*job).scorePass)
+	for first := r.first; first < r.end; {
+		s := j.sequence(r, first)
+		first = s.end
+		s.low, _ = j.tokens[s.first].inside(j.window, c)
+		_, s.high = j.tokens[s.end-1].inside(j.window, c)
+		if s.low = max(s.low, r.high); s.low < s.high {
+			j.scorePass(s)
+		}
+	}
 }

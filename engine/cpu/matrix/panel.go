@@ -28,11 +28,28 @@ func packPanel(dst []byte, l layout, t block.Type, rows *[Width][]byte) {
 	}
 }
 
-// interleave takes one number of each row at a time.
+// interleave takes one number of each row at a time. Runs of inputs are short enough
+// that the panel's part stays in the first-level cache while all rows go through it.
 func interleave(dst []byte, rows *[Width][]byte, size int) {
-	for r, row := range rows {
-		for i := 0; i < len(row); i += size {
-			copy(dst[i*Width+r*size:][:size], row[i:])
+	const run = 64
+	n := len(dst) / (size * Width)
+	for first := 0; first < n; first += run {
+		count := min(run, n-first)
+		part := dst[first*size*Width:][:count*size*Width]
+		for r, row := range rows {
+			if row == nil {
+				continue
+			}
+			row = row[first*size:][:count*size]
+			if size == 4 {
+				for i := range count {
+					binary.LittleEndian.PutUint32(part[4*(i*Width+r):], binary.LittleEndian.Uint32(row[4*i:]))
+				}
+			} else {
+				for i := range count {
+					binary.LittleEndian.PutUint16(part[2*(i*Width+r):], binary.LittleEndian.Uint16(row[2*i:]))
+				}
+			}
 		}
 	}
 }
