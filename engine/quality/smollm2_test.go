@@ -249,4 +249,6 @@ func TestSmolLM2AnswersAsBefore(t *testing.T) {
 }
 
 // answered is what the engine makes of the first chat.
-const answered = ""
+const answered = "The capital of France is Paris. It is a city steeped in history and culture, and it is known " +
+	"for its iconic landmarks like the Eiffel Tower, Louvre Museum, Notre Dame Cathedral, and many others. Paris is " +
+	"also famous for its artistic and literary heritage, and it is often referred to as the City of"
