@@ -47,8 +47,8 @@ func TestPageShowsChangesAgainstTheFirstRow(t *testing.T) {
 	}}
 	page := m.markdown()
 	for _, want := range []string{
-		"Perplexity of tiny.gguf on prose, code, arithmetic and languages",
-		"16 places in chunks",
+		"Perplexity of tiny.gguf on four kinds of text", "which are Q4_1, have",
+		"16 places in\nchunks of 501 tokens",
 		"| float32 | float32 | 10.000 | 10.000 | 10.000 | 10.000 | 100.00 % |\n",
 		"| Q4_1 | fp8 | 10.500 (+5.00 %) | 10.500 (+5.00 %) | 10.500 (+5.00 %) | 10.500 (+5.00 %) | 75.00 % |\n",
 	} {

@@ -65,33 +65,33 @@ func (t *table) markdown() string {
 	}
 	fmt.Fprintf(&b, `# What formats of weights and KV cache cost
 
-Perplexity of %s on %s: lower is better, and what counts is
-the change against the first row. There, the matrices of the file, which are %s,
-have the same values in single precision, and nothing is rounded to less. What the file
-itself lost when it was quantized is in every row, and does not show here.
+Perplexity of %s on four kinds of text: prose, code, arithmetic and, as
+“other”, nine languages other than English. Lower is better, and what counts is the change
+against the first row. There, the matrices of the file, which are %s, have the
+same values in single precision, and nothing is rounded to less. What the file itself lost
+when it was quantized is in every row, and does not show here.
 
-`+"`make quality`"+` measures this on any model. The texts are in internal/smollm2/testdata:
-%d places in chunks of %d tokens, each read with nothing before it. “Same token” is
-in how many places the likeliest token is that of the first row.
+`+"`make quality`"+` measures this. The texts are in internal/smollm2/testdata: %d places in
+chunks of %d tokens, each read with nothing before it. “Same token” is in how many
+places the likeliest token is that of the first row.
 
 | weights | KV cache | %s | same token |
-|---|---|---|%s---|
-`, t.model, strings.Join(smollm2.Kinds[:3], ", ")+" and languages other than English", t.stored, places, chunkTokens,
-		strings.Join(smollm2.Kinds, " | "), strings.Repeat("---|", len(smollm2.Kinds)))
+|---|---|%s---|
+`, t.model, t.stored, places, chunkTokens, strings.Join(smollm2.Kinds, " | "), strings.Repeat("---|", len(smollm2.Kinds)))
 	for i := range t.rows {
 		b.WriteString(t.line(i) + "\n")
 	}
 	fmt.Fprintf(&b, `
-- **%s**, **int8** and **float** differ in the activations, too: block formats, int8
-  among them, are multiplied by activations of eight bits with a scale for each 32
-  values, as in llama.cpp; plain numbers and fp8 by activations in single precision.
-- **int8** and **fp8** are made by `+"`--quantization`"+` from the values in single precision: int8
-  has a scale for each 32 inputs, fp8 (E4M3) a power of two for each output. Embedding and
-  output head are not quantized.
-- **KV caches** of %s and %s have a scale for each token and KV head, of K and of V, so
-  that they need no calibration.
+- **Block formats**, those of a GGUF file and %[1]s, are multiplied by activations of eight bits
+  with a scale for each 32 values, as in llama.cpp. Where a file's own formats are kept, that
+  is all that changes. Plain numbers and %[2]s are multiplied by activations in single precision.
+- **Weights in %[1]s and %[2]s** are made by `+"`--quantization`"+` from the values in single precision:
+  %[1]s has a scale for each 32 inputs, %[2]s (E4M3) a power of two for each output. Embedding
+  and output head are not quantized.
+- **KV caches of %[1]s and %[2]s** have a scale for each token and KV head, of K and of V, so that
+  they need no calibration.
 - Changes of a few tenths of a percent are noise: a thousand places of one kind of text
   tell no smaller ones.
-`, t.stored, attention.Int8, attention.FP8)
+`, attention.Int8, attention.FP8)
 	return b.String()
 }
