@@ -52,7 +52,15 @@ GLOBL pairs<>(SB), RODATA|NOPTR, $4
 	VMOVUPS Y0, (DI)(AX*1)     \
 	VMOVUPS Y0, 32(DI)(AX*1)
 
+// NEXT goes on to the next block. It also fetches what comes a few blocks later: the
+// processor's own prefetching ends with every page.
 #define NEXT(unit) \
+	PREFETCHT0 (1024)(DX) \
+	PREFETCHT0 (1024+64)(DX) \
+	PREFETCHT0 (1024+128)(DX) \
+	PREFETCHT0 (1024+192)(DX) \
+	PREFETCHT0 (1024+256)(DX) \
+	PREFETCHT0 (1024+320)(DX) \
 	ADDQ $unit, DX \
 	ADDQ $32, SI   \
 	ADDQ $16, BX   \

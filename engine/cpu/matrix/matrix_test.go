@@ -249,7 +249,7 @@ func TestHugeScalesOfQ4_0AreKept(t *testing.T) {
 // BenchmarkMultiply prints the rate of products, and of weights as they lie in memory.
 // Matrices are larger than the caches of a core, as in a model.
 func BenchmarkMultiply(b *testing.B) {
-	const in, out = 1536, 8192
+	const in, out = 1536, 32768
 	for _, kind := range types {
 		w := stored(b, kind, out, in, rand.New(rand.NewPCG(1, 1)))
 		m, err := Pack(inOrder, w)
