@@ -85,7 +85,7 @@ places the likeliest token is that of the first row.
 - **Block formats**, those of a GGUF file and %[1]s, are multiplied by activations of eight bits
   with a scale for each 32 values, as in llama.cpp. Where a file's own formats are kept, that
   is all that changes. Plain numbers and %[2]s are multiplied by activations in single precision.
-- **Weights in %[1]s and %[2]s** are made by `+"`--quantization`"+` from the values in single precision:
+- **Weights in %[1]s and %[2]s** are made of the values in single precision:
   %[1]s has a scale for each 32 inputs, %[2]s (E4M3) a power of two for each output. Embedding
   and output head are not quantized.
 - **KV caches of %[1]s and %[2]s** have a scale for each token and KV head, of K and of V, so that
