@@ -13,26 +13,15 @@ import (
 // its characters, and the pair of neighbours that was learned first is joined
 // again and again.
 type bpe struct {
-	vocab        map[string]int32
-	merges       map[[2]int32]merged
-	bytes        [256]bool // vocab holds <0xNN>
-	byteFallback bool
-	whole        bool // a piece that is a token is one, however it would be joined
-	unknown      bool // there is a token for what is not in the vocabulary
-	fuse         bool // of which neighbours are one
+	vocab   map[string]int32
+	merges  map[uint64]merged // by the two tokens
+	cache   *wordCache
+	bytes   [256]int32 // tokens of bytes: those of <0xNN>, or of a byte-level vocabulary; or noID
+	raw     bool       // pieces are bytes, not characters
+	whole   bool       // a piece that is a token is one, however it would be joined
+	unknown int32      // the token for what is not in the vocabulary, or noID
+	fuse    bool       // unknown neighbours are one
 }
-
-type merged struct {
-	rank int32
-	id   int32
-}
-
-// unknownID stands for characters that are not in the vocabulary, and byteID for
-// the bytes of one.
-const (
-	unknownID = -1
-	byteID    = -2
-)
 
 // pair is one merge, in the file as "a b" or as ["a", "b"].
 type pair [2]string
@@ -62,7 +51,9 @@ func (p *pair) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-func readBPE(part json.RawMessage) (*bpe, error) {
+// readBPE reads the model of a tokenizer.json. raw says that what comes before it
+// gives it bytes.
+func readBPE(part json.RawMessage, raw bool) (*bpe, error) {
 	var file struct {
 		Vocab        map[string]int32 `json:"vocab"`
 		Merges       []pair           `json:"merges"`
@@ -84,171 +75,154 @@ func readBPE(part json.RawMessage) (*bpe, error) {
 	if len(file.Vocab) == 0 {
 		return nil, fmt.Errorf("model: no vocabulary")
 	}
-	b := &bpe{
-		vocab: file.Vocab, merges: make(map[[2]int32]merged, len(file.Merges)),
-		byteFallback: file.ByteFallback, whole: file.IgnoreMerges, fuse: file.FuseUnknown,
-	}
+	b := newBPE(file.Vocab, len(file.Merges), raw)
+	b.whole, b.fuse = file.IgnoreMerges, file.FuseUnknown
 	if file.Unknown != nil {
-		_, b.unknown = file.Vocab[*file.Unknown]
+		if id, ok := file.Vocab[*file.Unknown]; ok {
+			b.unknown = id
+		}
 	}
-	for i := range b.bytes {
-		_, b.bytes[i] = file.Vocab[fmt.Sprintf("<0x%02X>", i)]
+	if !raw && file.ByteFallback {
+		for i := range b.bytes {
+			if id, ok := file.Vocab[fmt.Sprintf("<0x%02X>", i)]; ok {
+				b.bytes[i] = id
+			}
+		}
 	}
 	for rank, p := range file.Merges {
-		left, ok := file.Vocab[p[0]]
-		right, ok2 := file.Vocab[p[1]]
-		id, ok3 := file.Vocab[p[0]+p[1]]
-		if !ok || !ok2 || !ok3 {
-			return nil, fmt.Errorf("model: merge %d of %q and %q is of pieces that the vocabulary does not hold", rank, p[0], p[1])
-		}
-		if _, twice := b.merges[[2]int32{left, right}]; !twice {
-			b.merges[[2]int32{left, right}] = merged{int32(rank), id}
+		if err := b.merge(rank, p[0], p[1]); err != nil {
+			return nil, err
 		}
 	}
 	return b, nil
 }
 
-// symbol is one part of a piece, in a list.
-type symbol struct {
-	id         int32
-	prev, next int32 // −1 at the ends
-	gone       bool
-}
-
-func (b *bpe) count(piece string) int {
-	if b.whole {
-		if _, ok := b.vocab[piece]; ok {
-			return 1
+// newBPE has no merges yet.
+func newBPE(vocab map[string]int32, merges int, raw bool) *bpe {
+	b := &bpe{vocab: vocab, merges: make(map[uint64]merged, merges), raw: raw, unknown: noID, cache: newWordCache()}
+	for i := range b.bytes {
+		b.bytes[i] = noID
+		if raw {
+			if id, ok := vocab[visible[i]]; ok {
+				b.bytes[i] = id
+			}
 		}
 	}
-	symbols := b.characters(make([]symbol, 0, len(piece)), piece)
-	return b.join(symbols)
+	return b
 }
 
-// characters appends the characters of a piece.
-func (b *bpe) characters(symbols []symbol, piece string) []symbol {
-	add := func(id int32) {
-		symbols = append(symbols, symbol{id: id, prev: int32(len(symbols)) - 1, next: int32(len(symbols)) + 1})
+// merge adds a pair that was learned as the rank-th.
+func (b *bpe) merge(rank int, left, right string) error {
+	l, ok := b.vocab[left]
+	r, ok2 := b.vocab[right]
+	id, ok3 := b.vocab[left+right]
+	if !ok || !ok2 || !ok3 {
+		return fmt.Errorf("model: merge %d of %q and %q is of pieces that the vocabulary does not hold", rank, left, right)
 	}
+	if _, twice := b.merges[both(l, r)]; !twice {
+		b.merges[both(l, r)] = merged{int32(rank), id}
+	}
+	return nil
+}
+
+// both is the key of a pair of tokens.
+func both(left, right int32) uint64 { return uint64(uint32(left))<<32 | uint64(uint32(right)) }
+
+func (b *bpe) encode(dst []int32, piece string, s *scratch) []int32 {
+	if len(piece) > cacheBytes {
+		return b.split(dst, piece, s)
+	}
+	slot, tokens := b.cache.find(piece)
+	if tokens != nil {
+		return append(dst, tokens...)
+	}
+	from := len(dst)
+	dst = b.split(dst, piece, s)
+	keepWord(slot, piece, dst[from:])
+	return dst
+}
+
+func (b *bpe) split(dst []int32, piece string, s *scratch) []int32 {
+	if b.whole {
+		if id, ok := b.token(piece); ok {
+			return append(dst, id)
+		}
+	}
+	s.symbols = s.symbols[:0]
+	if b.raw {
+		b.rawBytes(s, piece)
+	} else {
+		b.characters(s, piece)
+	}
+	if len(s.symbols) == 0 {
+		return dst
+	}
+	s.join(func(left, right *symbol) (merged, bool) {
+		m, ok := b.merges[both(left.id, right.id)]
+		return m, ok
+	})
+	for i := int32(0); i >= 0; i = s.symbols[i].next {
+		dst = append(dst, s.symbols[i].id)
+	}
+	return dst
+}
+
+// token finds the token that a whole piece is.
+func (b *bpe) token(piece string) (int32, bool) {
+	if b.raw {
+		piece = seen(piece)
+	}
+	id, ok := b.vocab[piece]
+	return id, ok
+}
+
+// rawBytes makes symbols of the bytes of a piece.
+func (b *bpe) rawBytes(s *scratch, piece string) {
+	for at := range len(piece) {
+		if id := b.bytes[piece[at]]; id != noID {
+			s.add(id, at, at+1)
+		} else {
+			b.addUnknown(s, at, at+1)
+		}
+	}
+}
+
+// characters makes symbols of the characters of a piece.
+func (b *bpe) characters(s *scratch, piece string) {
 	for at := 0; at < len(piece); {
 		_, size := utf8.DecodeRuneInString(piece[at:])
 		text := piece[at : at+size]
-		at += size
 		id, ok := b.vocab[text]
 		switch {
 		case ok:
-			add(id)
-		case b.byteFallback && b.allBytes(text):
-			for range size {
-				add(byteID)
+			s.add(id, at, at+size)
+		case b.allBytes(text):
+			for i := range size {
+				s.add(b.bytes[text[i]], at+i, at+i+1)
 			}
-		case b.unknown:
-			if last := len(symbols) - 1; !b.fuse || last < 0 || symbols[last].id != unknownID {
-				add(unknownID)
-			}
+		default:
+			b.addUnknown(s, at, at+size)
 		}
+		at += size
 	}
-	if len(symbols) > 0 {
-		symbols[len(symbols)-1].next = -1
+}
+
+func (b *bpe) addUnknown(s *scratch, start, end int) {
+	if b.unknown == noID {
+		return
 	}
-	return symbols
+	if last := len(s.symbols) - 1; b.fuse && last >= 0 && s.symbols[last].id == b.unknown {
+		s.symbols[last].end = int32(end)
+		return
+	}
+	s.add(b.unknown, start, end)
 }
 
 func (b *bpe) allBytes(text string) bool {
 	for i := range len(text) {
-		if !b.bytes[text[i]] {
+		if b.bytes[text[i]] == noID {
 			return false
 		}
 	}
 	return true
-}
-
-// join joins neighbours until no pair is left that was learned, and returns how
-// many symbols remain. A queue of the pairs makes it n·log n: SentencePiece knows
-// no pieces, so that n is the length of the text.
-func (b *bpe) join(symbols []symbol) int {
-	left := len(symbols)
-	q := make(queue, 0, len(symbols))
-	offer := func(at int32) {
-		if at < 0 || symbols[at].next < 0 {
-			return
-		}
-		ids := [2]int32{symbols[at].id, symbols[symbols[at].next].id}
-		if m, ok := b.merges[ids]; ok {
-			q.push(candidate{at, ids, m})
-		}
-	}
-	for i := range symbols {
-		offer(int32(i))
-	}
-	for len(q) > 0 {
-		c := q.pop()
-		s := &symbols[c.at]
-		if s.gone || s.next < 0 || s.id != c.ids[0] || symbols[s.next].id != c.ids[1] {
-			continue // one of the two has been joined with another
-		}
-		joined := &symbols[s.next]
-		joined.gone = true
-		s.id, s.next = c.id, joined.next
-		if s.next >= 0 {
-			symbols[s.next].prev = c.at
-		}
-		left--
-		offer(s.prev)
-		offer(c.at)
-	}
-	return left
-}
-
-// candidate is a pair that may be joined.
-type candidate struct {
-	at  int32 // of its first symbol
-	ids [2]int32
-	merged
-}
-
-func (c *candidate) before(other *candidate) bool {
-	if c.rank != other.rank {
-		return c.rank < other.rank
-	}
-	return c.at < other.at
-}
-
-// queue is a binary heap of candidates, the pair that was learned first on top
-// and of equal ones the leftmost. container/heap would allocate for each.
-type queue []candidate
-
-func (q *queue) push(c candidate) {
-	*q = append(*q, c)
-	h := *q
-	for i := len(h) - 1; i > 0; {
-		parent := (i - 1) / 2
-		if !h[i].before(&h[parent]) {
-			return
-		}
-		h[i], h[parent] = h[parent], h[i]
-		i = parent
-	}
-}
-
-func (q *queue) pop() candidate {
-	h := *q
-	top, last := h[0], len(h)-1
-	h[0] = h[last]
-	h = h[:last]
-	*q = h
-	for i := 0; ; {
-		child := 2*i + 1
-		if child >= last {
-			return top
-		}
-		if child+1 < last && h[child+1].before(&h[child]) {
-			child++
-		}
-		if !h[child].before(&h[i]) {
-			return top
-		}
-		h[i], h[child] = h[child], h[i]
-		i = child
-	}
 }

@@ -65,7 +65,7 @@ func readNormalizers(part json.RawMessage) ([]normalizer, error) {
 		if err != nil {
 			return nil, fmt.Errorf("normalizer: %w", err)
 		}
-		return one(func(text string) string { return find.ReplaceAllLiteralString(text, file.Content) })
+		return one(func(text string) string { return find.replace(text, file.Content) })
 	case "BertNormalizer":
 		return bertNormalizers(file.CleanText, file.Chinese, file.Accents, file.Lowercase), nil
 	default:

@@ -33,7 +33,9 @@ func (p *patternJSON) UnmarshalJSON(data []byte) error {
 // pattern finds the parts of a text that a tokenizer's pattern matches.
 type pattern struct {
 	*regexp.Regexp
-	spaces int // the group that white space matches which ends before more text does; 0 where there is none
+	literal string                // instead of the regular expression: the text to find
+	scan    func(text string) int // or the length of each match, for the commonest patterns
+	spaces  int                   // the group that white space matches which ends before more text does; 0 where there is none
 }
 
 // rest is how the patterns of today's tokenizers end: white space, but for the
@@ -45,11 +47,17 @@ const rest = `\s+(?!\S)|\s+`
 func (p *patternJSON) compile() (pattern, error) {
 	switch {
 	case p.String != nil:
-		return pattern{Regexp: regexp.MustCompile(regexp.QuoteMeta(*p.String))}, nil
+		if *p.String == "" {
+			return pattern{}, fmt.Errorf("pattern String is empty")
+		}
+		return pattern{literal: *p.String}, nil
 	case p.Regex == nil:
 		return pattern{}, fmt.Errorf("pattern is neither Regex nor String")
 	}
 	text := *p.Regex
+	if scan, ok := scanners[text]; ok {
+		return pattern{scan: scan}, nil
+	}
 	looksAhead := strings.Count(text, rest) == 1
 	if looksAhead {
 		text = strings.Replace(text, rest, `(?P<rest>\s+)`, 1)
@@ -114,23 +122,71 @@ func translate(text string) (string, error) {
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
+// isolate appends the matches in a piece and what stands between them.
+func (p *pattern) isolate(pieces []string, piece string) []string {
+	end := 0
+	p.matches(piece, func(from, to int) {
+		if end < from {
+			pieces = append(pieces, piece[end:from])
+		}
+		pieces = append(pieces, piece[from:to])
+		end = to
+	})
+	if end < len(piece) {
+		pieces = append(pieces, piece[end:])
+	}
+	return pieces
+}
+
+// replace writes content in place of each match.
+func (p *pattern) replace(text, content string) string {
+	if p.literal != "" {
+		return strings.ReplaceAll(text, p.literal, content)
+	}
+	var b strings.Builder
+	end := 0
+	p.matches(text, func(from, to int) {
+		b.WriteString(text[end:from])
+		b.WriteString(content)
+		end = to
+	})
+	if end == 0 {
+		return text
+	}
+	b.WriteString(text[end:])
+	return b.String()
+}
+
 // matches yields where the pattern matches, in order and without overlap.
 func (p *pattern) matches(text string, yield func(from, to int)) {
 	for at := 0; at < len(text); {
-		m := p.find(text[at:])
-		if m == nil {
+		from, to, ok := p.next(text, at)
+		if !ok || from == to { // patterns that match nothing split nothing
 			return
-		}
-		from, to := at+m[0], at+m[1]
-		if p.spaces > 0 && m[2*p.spaces] >= 0 && to < len(text) {
-			to = giveBack(text, from, to)
-		}
-		if from == to {
-			return // patterns that match nothing split nothing
 		}
 		yield(from, to)
 		at = to
 	}
+}
+
+// next is the first match from a place on.
+func (p *pattern) next(text string, at int) (from, to int, ok bool) {
+	switch {
+	case p.literal != "":
+		i := strings.Index(text[at:], p.literal)
+		return at + i, at + i + len(p.literal), i >= 0
+	case p.scan != nil:
+		return at, at + p.scan(text[at:]), true
+	}
+	m := p.find(text[at:])
+	if m == nil {
+		return 0, 0, false
+	}
+	from, to = at+m[0], at+m[1]
+	if p.spaces > 0 && m[2*p.spaces] >= 0 && to < len(text) {
+		to = giveBack(text, from, to)
+	}
+	return from, to, true
 }
 
 // window is how much of a text is searched at first, in bytes: Go matches short

@@ -13,14 +13,29 @@ import (
 // it in the text.
 type splitter func(pieces []string, piece string, first bool) []string
 
-// gpt2 is the pattern of GPT-2, which ByteLevel has unless it says otherwise.
-var gpt2 = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|` + rest
+// splitters cut a text into pieces, one after another. raw says that the pieces
+// are bytes then, which a byte-level vocabulary has a visible character for each.
+type splitters struct {
+	steps []splitter
+	raw   bool
+}
+
+func (s *splitters) add(more splitters) {
+	if s.raw { // and yet something follows that wants to see characters
+		s.steps = append(s.steps, func(pieces []string, piece string, _ bool) []string {
+			return append(pieces, seen(piece))
+		})
+	}
+	s.steps, s.raw = append(s.steps, more.steps...), more.raw
+}
 
 // readSplitters reads one pre-tokenizer or a sequence of them.
-func readSplitters(part json.RawMessage) ([]splitter, error) {
+func readSplitters(part json.RawMessage) (splitters, error) {
+	none := splitters{}
 	if absent(part) {
-		return nil, nil
+		return none, nil
 	}
+	steps := func(all []splitter, err error) (splitters, error) { return splitters{steps: all}, err }
 	var file struct {
 		Type          string            `json:"type"`
 		Inner         []json.RawMessage `json:"pretokenizers"`
@@ -35,42 +50,42 @@ func readSplitters(part json.RawMessage) ([]splitter, error) {
 		Split         *bool             `json:"split"`
 	}
 	if err := json.Unmarshal(part, &file); err != nil {
-		return nil, fmt.Errorf("pre_tokenizer: %w", userfile.JSONError(err))
+		return none, fmt.Errorf("pre_tokenizer: %w", userfile.JSONError(err))
 	}
 	switch file.Type {
 	case "Sequence":
-		var all []splitter
+		var all splitters
 		for _, inner := range file.Inner {
 			s, err := readSplitters(inner)
 			if err != nil {
-				return nil, err
+				return none, err
 			}
-			all = append(all, s...)
+			all.add(s)
 		}
 		return all, nil
 	case "ByteLevel":
 		return byteLevel(file.AddPrefix, file.UseRegex == nil || *file.UseRegex), nil
 	case "Split":
-		return patternSplitter(file.Pattern, file.Behavior, file.Invert)
+		return steps(patternSplitter(file.Pattern, file.Behavior, file.Invert))
 	case "Digits":
 		expression := `\p{N}+`
 		if file.Individual {
 			expression = `\p{N}`
 		}
-		return patternSplitter(patternJSON{Regex: &expression}, isolated, false)
+		return steps(patternSplitter(patternJSON{Regex: &expression}, isolated, false))
 	case "Metaspace":
 		if file.PrependScheme == "" {
 			file.PrependScheme = "always"
 		}
-		return metaspace(file.Replacement, file.PrependScheme, file.Split == nil || *file.Split)
+		return steps(metaspace(file.Replacement, file.PrependScheme, file.Split == nil || *file.Split))
 	case "BertPreTokenizer":
-		return []splitter{bert}, nil
+		return splitters{steps: []splitter{bert}}, nil
 	case "WhitespaceSplit":
-		return []splitter{func(pieces []string, piece string, _ bool) []string {
+		return splitters{steps: []splitter{func(pieces []string, piece string, _ bool) []string {
 			return append(pieces, strings.Fields(piece)...)
-		}}, nil
+		}}}, nil
 	default:
-		return nil, fmt.Errorf("pre_tokenizer of type %q is not supported; leave --tokenizer out to calibrate by the server's usage", file.Type)
+		return none, fmt.Errorf("pre_tokenizer of type %q is not supported; leave --tokenizer out to calibrate by the server's usage", file.Type)
 	}
 }
 
@@ -93,6 +108,11 @@ func patternSplitter(p patternJSON, behavior string, invert bool) ([]splitter, e
 	case isolated, removed, toPrevious, toNext:
 	default:
 		return nil, fmt.Errorf("pre_tokenizer: behavior %q is not supported", behavior)
+	}
+	if behavior == isolated { // the commonest, and the same inverted
+		return []splitter{func(pieces []string, piece string, _ bool) []string {
+			return find.isolate(pieces, piece)
+		}}, nil
 	}
 	return []splitter{func(pieces []string, piece string, _ bool) []string {
 		var parts []part
@@ -137,11 +157,12 @@ func appendParts(pieces []string, parts []part, behavior string) []string {
 	return pieces
 }
 
-// byteLevel writes each byte as a character that can be seen, as GPT-2 does,
-// after splitting by its pattern.
-func byteLevel(prefix, byRegex bool) (all []splitter) {
+// byteLevel splits by the pattern of GPT-2, if at all, and makes bytes of what it
+// finds.
+func byteLevel(prefix, byRegex bool) splitters {
+	all := splitters{raw: true}
 	if prefix {
-		all = append(all, func(pieces []string, piece string, first bool) []string {
+		all.steps = append(all.steps, func(pieces []string, piece string, first bool) []string {
 			if !strings.HasPrefix(piece, " ") {
 				piece = " " + piece
 			}
@@ -149,35 +170,19 @@ func byteLevel(prefix, byRegex bool) (all []splitter) {
 		})
 	}
 	if byRegex {
-		split, err := patternSplitter(patternJSON{Regex: &gpt2}, isolated, false)
-		if err != nil {
-			panic(err) // a constant pattern
-		}
-		all = append(all, split...)
+		all.steps = append(all.steps, split(gpt2))
 	}
-	return append(all, func(pieces []string, piece string, _ bool) []string {
-		b := make([]byte, 0, len(piece)*2)
-		for i := range len(piece) {
-			b = append(b, visible[piece[i]]...)
-		}
-		return append(pieces, string(b))
-	})
+	return all
 }
 
-// visible are the characters of bytes: themselves where they can be seen in
-// Latin-1, else the 256 characters from U+0100 on in order (encoder.py of GPT-2).
-var visible = func() (table [256]string) {
-	next := rune(256)
-	for b := range rune(256) {
-		if b >= '!' && b <= '~' || b >= 0xA1 && b <= 0xAC || b >= 0xAE {
-			table[b] = string(b)
-		} else {
-			table[b] = string(next)
-			next++
-		}
+// split isolates what one of this package's patterns matches.
+func split(expression string) splitter {
+	find, err := (&patternJSON{Regex: &expression}).compile()
+	if err != nil {
+		panic(err)
 	}
-	return table
-}()
+	return func(pieces []string, piece string, _ bool) []string { return find.isolate(pieces, piece) }
+}
 
 // metaspace writes spaces as a character of their own and splits before it.
 func metaspace(replacement, scheme string, split bool) ([]splitter, error) {

@@ -13,6 +13,7 @@ import (
 // not be made of pieces is one unknown token.
 type wordPiece struct {
 	vocab    map[string]int32
+	unknown  int32
 	prefix   string // of pieces inside a word
 	longest  int    // bytes of a piece
 	maxRunes int    // of a word; longer ones are unknown
@@ -21,6 +22,7 @@ type wordPiece struct {
 func readWordPiece(part json.RawMessage) (*wordPiece, error) {
 	var file struct {
 		Vocab    map[string]int32 `json:"vocab"`
+		Unknown  *string          `json:"unk_token"`
 		Prefix   *string          `json:"continuing_subword_prefix"`
 		MaxRunes *int             `json:"max_input_chars_per_word"`
 	}
@@ -31,6 +33,14 @@ func readWordPiece(part json.RawMessage) (*wordPiece, error) {
 		return nil, fmt.Errorf("model: no vocabulary")
 	}
 	w := &wordPiece{vocab: file.Vocab, prefix: "##", maxRunes: 100}
+	name := "[UNK]"
+	if file.Unknown != nil {
+		name = *file.Unknown
+	}
+	var ok bool
+	if w.unknown, ok = file.Vocab[name]; !ok {
+		return nil, fmt.Errorf("model: unk_token %q is not in the vocabulary", name)
+	}
 	if file.Prefix != nil {
 		w.prefix = *file.Prefix
 	}
@@ -43,23 +53,24 @@ func readWordPiece(part json.RawMessage) (*wordPiece, error) {
 	return w, nil
 }
 
-func (w *wordPiece) count(word string) (n int) {
+func (w *wordPiece) encode(dst []int32, word string, _ *scratch) []int32 {
 	if utf8.RuneCountInString(word) > w.maxRunes {
-		return 1
+		return append(dst, w.unknown)
 	}
-	prefix := ""
-	for at := 0; at < len(word); n++ {
-		end := min(len(word), at+w.longest)
-		for end > at {
-			if _, ok := w.vocab[prefix+word[at:end]]; ok {
+	from, prefix := len(dst), ""
+	for at := 0; at < len(word); {
+		id, end := int32(noID), min(len(word), at+w.longest)
+		for ; end > at; end-- {
+			if found, ok := w.vocab[prefix+word[at:end]]; ok {
+				id = found
 				break
 			}
-			end--
 		}
-		if end == at {
-			return 1
+		if id == noID {
+			return append(dst[:from], w.unknown)
 		}
+		dst = append(dst, id)
 		at, prefix = end, w.prefix
 	}
-	return n
+	return dst
 }
