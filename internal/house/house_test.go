@@ -97,6 +97,7 @@ var mayImport = map[string][]string{
 	"gateway":            {},
 	"engine/kv":          {},
 	"engine/sched":       {"engine/kv"},
+	"engine/chat":        {},
 	"engine/model":       {"engine/kv"},
 	"engine/cpu":         {"engine/model", "engine/kv", "engine/sched", "engine"},
 	"engine/modeled":     {"engine/kv", "engine/sched", "engine"},
@@ -132,7 +133,7 @@ var mayImport = map[string][]string{
 
 // The pure policies may not know the rest of their own folder either.
 var strict = []string{
-	"simulator", "engine/kv", "engine/sched", "engine/model", "engine/cpu", "engine/modeled",
+	"simulator", "engine/kv", "engine/sched", "engine/chat", "engine/model", "engine/cpu", "engine/modeled",
 	"gateway/limit", "gateway/route", "gateway/queue", "gateway/health", "gateway/config", "gateway/check", "loadgen/mock",
 	"gateway/websocket",
 }

@@ -129,17 +129,7 @@ func (b *bpe) merge(rank int, left, right string) error {
 func both(left, right int32) uint64 { return uint64(uint32(left))<<32 | uint64(uint32(right)) }
 
 func (b *bpe) encode(dst []int32, piece string, s *scratch) []int32 {
-	if len(piece) > cacheBytes {
-		return b.split(dst, piece, s)
-	}
-	slot, tokens := b.cache.find(piece)
-	if tokens != nil {
-		return append(dst, tokens...)
-	}
-	from := len(dst)
-	dst = b.split(dst, piece, s)
-	keepWord(slot, piece, dst[from:])
-	return dst
+	return b.cache.encode(b, dst, piece, s)
 }
 
 func (b *bpe) split(dst []int32, piece string, s *scratch) []int32 {

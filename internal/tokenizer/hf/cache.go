@@ -28,17 +28,23 @@ type word struct {
 
 func newWordCache() *wordCache { return &wordCache{seed: maphash.MakeSeed()} }
 
-// find returns the slot of a piece, and its tokens if they are there.
-func (c *wordCache) find(piece string) (slot *atomic.Pointer[word], tokens []int32) {
-	slot = &c.slots[maphash.String(c.seed, piece)%cacheSlots]
-	if w := slot.Load(); w != nil && w.text == piece {
-		return slot, w.tokens
-	}
-	return slot, nil
+// wordSplitter encodes a piece from scratch.
+type wordSplitter interface {
+	split(dst []int32, piece string, s *scratch) []int32
 }
 
-// keepWord puts the tokens of a piece into its slot. Copies, since the piece is
-// part of a text that should not be held.
-func keepWord(slot *atomic.Pointer[word], piece string, tokens []int32) {
-	slot.Store(&word{strings.Clone(piece), append([]int32(nil), tokens...)})
+// encode encodes a piece by m unless it is remembered.
+func (c *wordCache) encode(m wordSplitter, dst []int32, piece string, s *scratch) []int32 {
+	if len(piece) > cacheBytes {
+		return m.split(dst, piece, s)
+	}
+	slot := &c.slots[maphash.String(c.seed, piece)%cacheSlots]
+	if w := slot.Load(); w != nil && w.text == piece {
+		return append(dst, w.tokens...)
+	}
+	from := len(dst)
+	dst = m.split(dst, piece, s)
+	// Copies, since the piece is part of a text that should not be held.
+	slot.Store(&word{strings.Clone(piece), append([]int32(nil), dst[from:]...)})
+	return dst
 }

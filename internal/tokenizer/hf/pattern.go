@@ -33,9 +33,9 @@ func (p *patternJSON) UnmarshalJSON(data []byte) error {
 // pattern finds the parts of a text that a tokenizer's pattern matches.
 type pattern struct {
 	*regexp.Regexp
-	literal string                // instead of the regular expression: the text to find
-	scan    func(text string) int // or the length of each match, for the commonest patterns
-	spaces  int                   // the group that white space matches which ends before more text does; 0 where there is none
+	literal string                             // instead of the regular expression: the text to find
+	scan    func(text string) (from, size int) // or what finds it, for the commonest patterns
+	spaces  int                                // the group that white space matches which ends before more text does; 0 where there is none
 }
 
 // rest is how the patterns of today's tokenizers end: white space, but for the
@@ -176,7 +176,8 @@ func (p *pattern) next(text string, at int) (from, to int, ok bool) {
 		i := strings.Index(text[at:], p.literal)
 		return at + i, at + i + len(p.literal), i >= 0
 	case p.scan != nil:
-		return at, at + p.scan(text[at:]), true
+		from, size := p.scan(text[at:])
+		return at + from, at + from + size, true
 	}
 	m := p.find(text[at:])
 	if m == nil {

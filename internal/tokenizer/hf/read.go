@@ -108,6 +108,9 @@ func parse(data []byte) (*file, *Tokenizer, error) {
 	if t.model, err = readModel(f.Model, t.split.raw); err != nil {
 		return nil, nil, err
 	}
+	if b, ok := t.model.(*bpe); ok && !b.raw && !b.whole && wordsApart(b.vocab) {
+		t.split.steps = append(t.split.steps, splitWords)
+	}
 	if t.normalize, err = readNormalizers(f.Normalizer); err != nil {
 		return nil, nil, err
 	}

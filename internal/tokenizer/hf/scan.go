@@ -14,18 +14,34 @@ const (
 	gpt2         = contractions + `| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|` + rest
 	llama3       = `(?i:` + contractions + `)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}` + cl100kEnd
 	qwen2        = `(?i:` + contractions + `)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}` + cl100kEnd
+	eachNumber   = `\p{N}`
 	cl100kEnd    = `| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|` + rest
 )
 
-// scanners return how long the match at the beginning of a text is, which is not
-// empty. Scanning these patterns by hand is several times faster than by a regular
-// expression, and both match everywhere.
-var scanners = map[string]func(text string) int{
-	gpt2:   scanGPT2,
-	llama3: func(text string) int { return scanCL100K(text, 3) },
-	qwen2:  func(text string) int { return scanCL100K(text, 1) },
+// scanners find the first match in a text, which is not empty; a size of 0 says
+// that there is none. Scanning these patterns by hand is several times faster than
+// by a regular expression.
+var scanners = map[string]func(text string) (from, size int){
+	gpt2:       func(text string) (int, int) { return 0, scanGPT2(text) },
+	llama3:     func(text string) (int, int) { return 0, scanCL100K(text, 3) },
+	qwen2:      func(text string) (int, int) { return 0, scanCL100K(text, 1) },
+	eachNumber: scanNumber,
 }
 
+// scanNumber finds the first character that is a number.
+func scanNumber(text string) (from, size int) {
+	for from < len(text) {
+		class, size := classify(text[from:])
+		if class == number {
+			return from, size
+		}
+		from += size
+	}
+	return from, 0
+}
+
+// scanGPT2 and scanCL100K return how long the match is that text begins with: these
+// patterns match everywhere.
 func scanGPT2(text string) int {
 	if n := contraction(text); n > 0 && text[1] >= 'a' && text[n-1] >= 'a' && text[n-1] < utf8.RuneSelf {
 		return n

@@ -70,7 +70,7 @@ func readSplitters(part json.RawMessage) (splitters, error) {
 	case "Digits":
 		expression := `\p{N}+`
 		if file.Individual {
-			expression = `\p{N}`
+			expression = eachNumber
 		}
 		return steps(patternSplitter(patternJSON{Regex: &expression}, isolated, false))
 	case "Metaspace":

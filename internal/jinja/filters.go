@@ -1,0 +1,415 @@
+package jinja
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+type filterFunc func(in *interp, v Value, a args) Value
+
+// filters are jinja2's that templates of models use, with its names and parameters.
+var filters = map[string]filterFunc{
+	"tojson": toJSON,
+	"trim": func(in *interp, v Value, a args) Value {
+		return stripper(true, true)(in, in.str(v), a)
+	},
+	"length": length, "count": length,
+	"string":     func(in *interp, v Value, _ args) Value { return in.str(v) },
+	"safe":       func(in *interp, v Value, _ args) Value { return in.str(v) },
+	"upper":      func(in *interp, v Value, _ args) Value { return in.changed(in.str(v), strings.ToUpper) },
+	"lower":      func(in *interp, v Value, _ args) Value { return in.changed(in.str(v), strings.ToLower) },
+	"title":      func(in *interp, v Value, _ args) Value { return in.whole(in.str(v), title) },
+	"capitalize": func(in *interp, v Value, _ args) Value { return in.whole(in.str(v), capitalize) },
+	"escape":     escapeHTML, "e": escapeHTML,
+	"replace": func(in *interp, v Value, a args) Value {
+		return in.replace(in.str(v), in.text(a, 0, "old"), in.text(a, 1, "new"), in.count(a, 2, "count", -1))
+	},
+	"indent":    indent,
+	"wordcount": func(in *interp, v Value, _ args) Value { return int64(len(strings.Fields(in.str(v).s))) },
+	"format": func(in *interp, v Value, a args) Value {
+		return in.percent(in.str(v), &List{Items: a.list})
+	},
+	"default": orElse, "d": orElse,
+	"int": toInt, "float": toFloat,
+	"abs": func(in *interp, v Value, _ args) Value {
+		i, f, isInt, ok := number(v)
+		if !ok {
+			in.fail("bad operand type for abs(): '%s'", typeName(v))
+		}
+		if isInt {
+			return max(i, -i)
+		}
+		return math.Abs(f)
+	},
+	"round": round,
+	"first": func(in *interp, v Value, _ args) Value {
+		if items := in.items(v); len(items) > 0 {
+			return items[0]
+		}
+		return undefined{"no first item, sequence was empty"}
+	},
+	"last": func(in *interp, v Value, _ args) Value {
+		if l, ok := v.(*List); ok && l.generator {
+			in.fail("'generator' object is not reversible")
+		}
+		if items := in.items(v); len(items) > 0 {
+			return items[len(items)-1]
+		}
+		return undefined{"no last item, sequence was empty"}
+	},
+	"list": func(in *interp, v Value, _ args) Value { return &List{Items: in.items(v)} },
+	"reverse": func(in *interp, v Value, _ args) Value {
+		items := slices.Clone(in.items(v))
+		in.make(16 * len(items))
+		slices.Reverse(items)
+		if _, ok := v.(Text); ok {
+			return in.joined(items, Text{})
+		}
+		return &List{Items: items, generator: true}
+	},
+	"join": func(in *interp, v Value, a args) Value {
+		items := in.items(v)
+		if attribute, ok := a.get(1, "attribute"); ok && attribute != nil {
+			items = in.each(items, func(item Value) Value { return in.path(item, attribute) })
+		}
+		var separator Text
+		if d, ok := a.get(0, "d"); ok {
+			separator = in.str(d)
+		}
+		return in.joined(items, separator)
+	},
+	"items": func(in *interp, v Value, _ args) Value {
+		switch v := v.(type) {
+		case undefined:
+			return &List{generator: true}
+		case *Dict:
+			pairs := in.pairs(v)
+			pairs.generator = true
+			return pairs
+		}
+		in.fail("can only get item pairs from a mapping")
+		return nil
+	},
+	"dictsort":   dictSort,
+	"map":        mapFilter,
+	"select":     chooser(true, false),
+	"reject":     chooser(false, false),
+	"selectattr": chooser(true, true),
+	"rejectattr": chooser(false, true),
+	"sort":       sortFilter,
+	"unique":     unique,
+	"min":        extreme(-1), "max": extreme(1),
+	"sum": func(in *interp, v Value, a args) Value {
+		var total Value = int64(0)
+		if start, ok := a.get(1, "start"); ok {
+			total = start
+		}
+		attribute, byAttribute := a.get(0, "attribute")
+		for _, item := range in.items(v) {
+			if byAttribute && attribute != nil {
+				item = in.path(item, attribute)
+			}
+			total = binaryExpr{op: "+", x: literal{total}, y: literal{item}, line: in.line}.eval(in, nil)
+		}
+		return total
+	},
+}
+
+func length(in *interp, v Value, _ args) Value {
+	switch v := v.(type) {
+	case Text:
+		in.step(len(v.s) / 64)
+		return int64(utf8.RuneCountInString(v.s))
+	case *List:
+		if !v.generator {
+			return int64(len(v.Items))
+		}
+	case *Dict:
+		return int64(len(v.keys))
+	case undefined:
+		return int64(0)
+	}
+	in.fail("object of type '%s' has no len()", typeName(v))
+	return nil
+}
+
+func escapeHTML(in *interp, v Value, _ args) Value {
+	t := in.str(v)
+	for _, pair := range [][2]string{{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"'", "&#39;"}, {`"`, "&#34;"}} {
+		t = in.replace(t, Trusted(pair[0]), Trusted(pair[1]), -1)
+	}
+	return t
+}
+
+func indent(in *interp, v Value, a args) Value {
+	t := in.str(v)
+	by := Trusted("    ")
+	if width, ok := a.get(0, "width"); ok {
+		if s, ok := width.(Text); ok {
+			by = s
+		} else {
+			n := min(max(in.count(a, 0, "width", 4), 0), 1000)
+			by = Trusted(strings.Repeat(" ", int(n)))
+		}
+	}
+	first, _ := a.get(1, "first")
+	blank, _ := a.get(2, "blank")
+	in.make(32 * (strings.Count(t.s, "\n") + 1))
+	var parts []Text
+	for i, line := range t.split("\n", -1) {
+		line := line.(Text)
+		if i > 0 {
+			parts = append(parts, Trusted("\n"))
+		}
+		if i == 0 && truth(first) || i > 0 && (line.s != "" || truth(blank)) {
+			parts = append(parts, by)
+		}
+		parts = append(parts, line)
+	}
+	return in.join(parts...)
+}
+
+func orElse(_ *interp, v Value, a args) Value {
+	falsy, _ := a.get(1, "boolean")
+	if _, missing := v.(undefined); missing || truth(falsy) && !truth(v) {
+		if other, ok := a.get(0, "default_value"); ok {
+			return other
+		}
+		return Text{}
+	}
+	return v
+}
+
+func toInt(in *interp, v Value, a args) Value {
+	if i, f, isInt, ok := number(v); ok {
+		if isInt {
+			return i
+		}
+		if math.Abs(f) < 1<<63 {
+			return int64(f)
+		}
+	}
+	if t, ok := v.(Text); ok {
+		s := strings.TrimFunc(t.s, isSpace)
+		if i, err := strconv.ParseInt(s, 10, 64); err == nil {
+			return i
+		}
+		if f, err := strconv.ParseFloat(s, 64); err == nil && math.Abs(f) < 1<<63 {
+			return int64(f)
+		}
+	}
+	return in.count(a, 0, "default", 0)
+}
+
+func toFloat(_ *interp, v Value, a args) Value {
+	if _, f, _, ok := number(v); ok {
+		return f
+	}
+	if t, ok := v.(Text); ok {
+		if f, err := strconv.ParseFloat(strings.TrimFunc(t.s, isSpace), 64); err == nil {
+			return f
+		}
+	}
+	if other, ok := a.get(0, "default"); ok {
+		return other
+	}
+	return 0.0
+}
+
+func round(in *interp, v Value, a args) Value {
+	_, f, _, ok := number(v)
+	if !ok {
+		in.fail("type %s doesn't define __round__ method", typeName(v))
+	}
+	scale := math.Pow(10, float64(min(max(in.count(a, 0, "precision", 0), -300), 300)))
+	how, _ := a.get(1, "method")
+	if t, ok := how.(Text); ok && t.s == "ceil" {
+		return math.Ceil(f*scale) / scale
+	} else if ok && t.s == "floor" {
+		return math.Floor(f*scale) / scale
+	}
+	return math.RoundToEven(f*scale) / scale
+}
+
+func (in *interp) each(items []Value, change func(Value) Value) []Value {
+	in.make(16 * len(items))
+	out := make([]Value, len(items))
+	for i, item := range items {
+		out[i] = change(item)
+	}
+	return out
+}
+
+// path follows an attribute such as "function.name" or 0.
+func (in *interp) path(v, attribute Value) Value {
+	t, ok := attribute.(Text)
+	if !ok {
+		return in.item(v, attribute)
+	}
+	for _, part := range t.split(".", -1) {
+		part := part.(Text)
+		if i, err := strconv.ParseInt(part.s, 10, 64); err == nil {
+			v = in.item(v, i)
+		} else {
+			v = in.item(v, part)
+		}
+	}
+	return v
+}
+
+// walk is items, and nothing of what is false: map, select and their like take none.
+func (in *interp) walk(v Value) []Value {
+	if !truth(v) {
+		return nil
+	}
+	return in.items(v)
+}
+
+func mapFilter(in *interp, v Value, a args) Value {
+	items := in.walk(v)
+	if attribute, ok := a.named["attribute"]; ok {
+		other, hasOther := a.named["default"]
+		return &List{generator: true, Items: in.each(items, func(item Value) Value {
+			v := in.path(item, attribute)
+			if _, missing := v.(undefined); missing && hasOther {
+				return other
+			}
+			return v
+		})}
+	}
+	name := in.text(a, 0, "").s
+	f, ok := in.filters[name]
+	if !ok {
+		in.fail("no filter named '%s'", name)
+	}
+	rest := args{a.list[1:], a.named}
+	return &List{generator: true, Items: in.each(items, func(item Value) Value {
+		in.deeper()
+		defer in.shallower()
+		return f(in, item, rest)
+	})}
+}
+
+// chooser makes select and its like: those that pass a test, or whose attribute does.
+func chooser(keep, byAttribute bool) filterFunc {
+	return func(in *interp, v Value, a args) Value {
+		value := func(item Value) Value { return item }
+		if byAttribute {
+			attribute, ok := a.get(0, "")
+			if !ok {
+				in.fail("missing parameter for attribute name")
+			}
+			value = func(item Value) Value { return in.path(item, attribute) }
+			a.list = a.list[1:]
+		}
+		pass := func(v Value) bool { return truth(v) }
+		if len(a.list) > 0 {
+			name := in.text(a, 0, "").s
+			test, ok := in.tests[name]
+			if !ok {
+				in.fail("no test named '%s'", name)
+			}
+			rest := args{a.list[1:], a.named}
+			pass = func(v Value) bool { return test(in, v, rest) }
+		}
+		var out []Value
+		for _, item := range in.walk(v) {
+			in.deeper()
+			if pass(value(item)) == keep {
+				out = append(out, item)
+			}
+			in.shallower()
+		}
+		in.make(16 * len(out))
+		return &List{Items: out, generator: true}
+	}
+}
+
+// sortKey is what sort, unique, min and max compare by.
+func (in *interp) sortKey(v Value, a args, attributeAt, caseAt int) Value {
+	if attribute, ok := a.get(attributeAt, "attribute"); ok && attribute != nil {
+		v = in.path(v, attribute)
+	}
+	if exact, _ := a.get(caseAt, "case_sensitive"); truth(exact) {
+		return v
+	}
+	if t, ok := v.(Text); ok {
+		return in.changed(t, strings.ToLower)
+	}
+	return v
+}
+
+func (in *interp) sorted(items []Value, key func(Value) Value, reverse bool) []Value {
+	in.make(32 * len(items))
+	keys := in.each(items, key)
+	order := make([]int, len(items))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int {
+		in.step(1)
+		c := in.order(keys[i], keys[j], "<")
+		if reverse {
+			return -c
+		}
+		return c
+	})
+	out := make([]Value, len(items))
+	for i, at := range order {
+		out[i] = items[at]
+	}
+	return out
+}
+
+func sortFilter(in *interp, v Value, a args) Value {
+	reverse, _ := a.get(0, "reverse")
+	key := func(v Value) Value { return in.sortKey(v, a, 2, 1) }
+	return &List{Items: in.sorted(in.items(v), key, truth(reverse))}
+}
+
+func dictSort(in *interp, v Value, a args) Value {
+	d, ok := v.(*Dict)
+	if !ok {
+		in.fail("dictsort of %s, expected a mapping", typeName(v))
+	}
+	at := int64(0)
+	if by, ok := a.get(1, "by"); ok {
+		if t, ok := by.(Text); ok && t.s == "value" {
+			at = 1
+		}
+	}
+	reverse, _ := a.get(2, "reverse")
+	key := func(v Value) Value { return in.sortKey(in.item(v, at), a, -1, 0) }
+	return &List{Items: in.sorted(in.pairs(d).Items, key, truth(reverse))}
+}
+
+func unique(in *interp, v Value, a args) Value {
+	var out, seen []Value
+	for _, item := range in.items(v) {
+		key := in.sortKey(item, a, 1, 0)
+		if !slices.ContainsFunc(seen, func(s Value) bool { return in.equal(s, key) }) {
+			seen = append(seen, key)
+			out = append(out, item)
+		}
+	}
+	return &List{Items: out, generator: true}
+}
+
+func extreme(sign int) filterFunc {
+	return func(in *interp, v Value, a args) Value {
+		items := in.items(v)
+		if len(items) == 0 {
+			return undefined{"no aggregated item, sequence was empty"}
+		}
+		best := items[0]
+		for _, item := range items[1:] {
+			if in.order(in.sortKey(item, a, 1, 0), in.sortKey(best, a, 1, 0), "<")*sign > 0 {
+				best = item
+			}
+		}
+		return best
+	}
+}
