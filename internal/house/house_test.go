@@ -101,7 +101,8 @@ var mayImport = map[string][]string{
 	"engine/model":       {"engine/kv"},
 	"engine/cpu":         {"engine/model", "engine/kv", "engine/sched", "engine"},
 	"engine/modeled":     {"engine/kv", "engine/sched", "engine"},
-	"engine/server":      {"engine", "engine/sched", "engine/kv"},
+	"engine/server":      {"engine", "engine/sched", "engine/kv", "engine/chat", "engine/grammar"},
+	"engine/grammar":     {},
 	"gateway/limit":      {},
 	"gateway/store":      {"gateway/limit"},
 	"gateway/route":      {},
@@ -133,7 +134,7 @@ var mayImport = map[string][]string{
 
 // The pure policies may not know the rest of their own folder either.
 var strict = []string{
-	"simulator", "engine/kv", "engine/sched", "engine/chat", "engine/model", "engine/cpu", "engine/modeled",
+	"simulator", "engine/kv", "engine/sched", "engine/chat", "engine/model", "engine/cpu", "engine/modeled", "engine/grammar",
 	"gateway/limit", "gateway/route", "gateway/queue", "gateway/health", "gateway/config", "gateway/check", "loadgen/mock",
 	"gateway/websocket",
 }

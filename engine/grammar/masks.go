@@ -1,0 +1,136 @@
+package grammar
+
+import (
+	"math/bits"
+	"sync"
+	"sync/atomic"
+)
+
+// Bounds of what a grammar keeps for vocabularies.
+const (
+	maxKept         = 64 << 20 // bytes of masks per vocabulary
+	maxVocabularies = 4
+)
+
+// A keeper holds what was found out about tokens, per vocabulary.
+type keeper struct {
+	mu   sync.Mutex
+	sets []*masks
+}
+
+// of is what is kept for a vocabulary.
+func (k *keeper) of(v *Vocabulary, states int) *masks {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, m := range k.sets {
+		if m.v == v {
+			return m
+		}
+	}
+	if len(k.sets) == maxVocabularies {
+		k.sets = k.sets[1:]
+	}
+	m := &masks{v: v, slots: make([]atomicMask, states)}
+	k.sets = append(k.sets, m)
+	return m
+}
+
+type atomicMask = atomic.Pointer[stateMask]
+
+// masks are the tokens of each state that do not depend on where its rule was called.
+type masks struct {
+	v     *Vocabulary
+	slots []atomicMask
+	bytes atomic.Int64
+}
+
+// A stateMask says what may come in a state as long as its rule has not ended: that is
+// the same whoever called it.
+type stateMask struct {
+	bits   []uint64 // of all tokens, or nil when they are few
+	tokens []int32  // when they are few
+	rest   *trie    // what is left of tokens after the rule may have ended, or nil
+}
+
+// or adds the tokens to a mask.
+func (m *stateMask) or(mask []uint64) {
+	for i, word := range m.bits {
+		mask[i] |= word
+	}
+	for _, t := range m.tokens {
+		mask[t>>6] |= 1 << (t & 63)
+	}
+}
+
+// state is the mask of a state, from the walk or from what is kept. Matchers that need
+// the same one at the same time each find it: it comes out the same.
+func (m *masks) state(w *walker, s int32) *stateMask {
+	if found := m.slots[s].Load(); found != nil {
+		return found
+	}
+	r := &w.g.rules[w.g.states[s].rule]
+	if r.common {
+		if found, ok := m.v.common.Load(s - r.start); ok {
+			m.slots[s].Store(found.(*stateMask))
+			return found.(*stateMask)
+		}
+	}
+	words := (m.v.size + 63) / 64
+	found := &stateMask{bits: make([]uint64, words)}
+	w.reset()
+	w.limited, w.keep = false, false
+	w.items = append(w.items, item{s, &node{rule: -1}})
+	var escapes []int32
+	w.scan(m.v.trie, w.here(0), found.bits, &escapes)
+	found.thin()
+	size := int64(8*len(found.bits) + 4*len(found.tokens) + 96)
+	if len(escapes) > 0 {
+		found.rest = m.v.rest(escapes)
+		size += int64(found.rest.memory())
+	}
+	if r.common {
+		m.v.common.Store(s-r.start, found)
+		m.slots[s].Store(found)
+		return found
+	}
+	if m.bytes.Add(size) > maxKept {
+		m.bytes.Add(-size)
+		return found
+	}
+	m.slots[s].Store(found)
+	return found
+}
+
+// rest is a trie of what follows some nodes in tokens. Many tokens go on in the same
+// way, after the end of a string above all, so that it is small.
+func (v *Vocabulary) rest(nodes []int32) *trie {
+	n := 0
+	for _, node := range nodes {
+		n += len(v.trie.below(node))
+	}
+	entries := make([]entry, 0, n)
+	for _, n := range nodes {
+		for _, token := range v.trie.below(n) {
+			entries = append(entries, newEntry(v.text, v.offset[token]+uint32(v.trie.depth[n]), v.offset[token+1], token))
+		}
+	}
+	return newTrie(v.text, entries)
+}
+
+// thin keeps few tokens as a list.
+func (m *stateMask) thin() {
+	n := 0
+	for _, word := range m.bits {
+		n += bits.OnesCount64(word)
+	}
+	if n > len(m.bits) { // a list would take half of the bits' memory, or more
+		return
+	}
+	m.tokens = make([]int32, 0, n)
+	for i, word := range m.bits {
+		for ; word != 0; word &= word - 1 {
+			m.tokens = append(m.tokens, int32(64*i+bits.TrailingZeros64(word)))
+		}
+	}
+	m.bits = nil
+}
