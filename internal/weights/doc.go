@@ -1,3 +1,4 @@
-// Package weights reads what safetensors files say about their tensors: names,
-// types, shapes and sizes, from the header alone. It never reads the data.
+// Package weights reads safetensors files: what their headers say about their
+// tensors, names, types, shapes and sizes, and on request the tensors themselves, as
+// parts of files that are mapped into memory.
 package weights

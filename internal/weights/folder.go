@@ -36,30 +36,13 @@ type index struct {
 // With an index but no such file, only its total is known. A folder without
 // either gives nil.
 func ReadFolder(dir fs.FS) (*Folder, error) {
-	idx, err := readIndex(dir)
-	if err != nil {
+	files, idx, err := weightFiles(dir)
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	files, err := fs.Glob(dir, "*.safetensors")
-	if err != nil {
-		return nil, fmt.Errorf("listing safetensors files: %w", err)
-	}
-	if idx != nil {
-		named, present := idx.files(), 0
-		for _, f := range named {
-			if slices.Contains(files, f) {
-				present++
-			}
-		}
-		switch {
-		case present == 0:
-			return &Folder{Indexed: idx.total(), Total: idx.total()}, nil
-		case present < len(named):
-			return nil, fmt.Errorf("%d of the %d files that %s names are missing", len(named)-present, len(named), indexFile)
-		}
-		files = named
-	}
-	if len(files) == 0 {
+	case len(files) == 0 && idx != nil:
+		return &Folder{Indexed: idx.total(), Total: idx.total()}, nil
+	case len(files) == 0:
 		return nil, nil
 	}
 	folder := &Folder{Files: len(files)}
@@ -85,6 +68,36 @@ func ReadFolder(dir fs.FS) (*Folder, error) {
 		}
 	}
 	return folder, nil
+}
+
+// weightFiles lists the safetensors files that make up the model of a folder: those
+// that the index names, or without an index, which is nil then, all. With an index
+// but none of its files, there are none; if only some are missing, that is an error.
+func weightFiles(dir fs.FS) ([]string, *index, error) {
+	idx, err := readIndex(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	files, err := fs.Glob(dir, "*.safetensors")
+	if err != nil {
+		return nil, nil, fmt.Errorf("listing safetensors files: %w", err)
+	}
+	if idx == nil {
+		return files, nil, nil
+	}
+	named, present := idx.files(), 0
+	for _, f := range named {
+		if slices.Contains(files, f) {
+			present++
+		}
+	}
+	switch {
+	case present == 0:
+		return nil, idx, nil
+	case present < len(named):
+		return nil, nil, fmt.Errorf("%d of the %d files that %s names are missing", len(named)-present, len(named), indexFile)
+	}
+	return named, idx, nil
 }
 
 func readFile(dir fs.FS, name string) ([]Tensor, error) {

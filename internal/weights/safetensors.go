@@ -47,6 +47,23 @@ var bitsOf = map[string]int64{
 // data. A header that does not describe the file exactly is an error that names
 // the tensor.
 func ReadHeader(r io.Reader, size int64) ([]Tensor, error) {
+	text, err := headerText(r, size)
+	if err != nil {
+		return nil, err
+	}
+	all, err := parseHeader(text, size-8-int64(len(text)))
+	if err != nil {
+		return nil, err
+	}
+	tensors := make([]Tensor, len(all))
+	for i, p := range all {
+		tensors[i] = p.Tensor
+	}
+	return tensors, nil
+}
+
+// headerText reads the JSON of a file of size bytes.
+func headerText(r io.Reader, size int64) ([]byte, error) {
 	var prefix [8]byte
 	if _, err := io.ReadFull(r, prefix[:]); err != nil {
 		return nil, fmt.Errorf("reading header length: %w", err)
@@ -62,7 +79,7 @@ func ReadHeader(r io.Reader, size int64) ([]Tensor, error) {
 	if _, err := io.ReadFull(r, text); err != nil {
 		return nil, fmt.Errorf("reading header: %w", err)
 	}
-	return parseHeader(text, size-8-int64(length))
+	return text, nil
 }
 
 // maxTensors bounds a model. The most that is published is some 210,000 tensors:
@@ -82,8 +99,9 @@ type placed struct {
 	begin, end int64
 }
 
-// parseHeader reads the JSON of a header before data bytes of data.
-func parseHeader(text []byte, data int64) ([]Tensor, error) {
+// parseHeader reads the JSON of a header before data bytes of data, into tensors in
+// the order of their data, which they cover without a gap.
+func parseHeader(text []byte, data int64) ([]placed, error) {
 	all, err := readEntries(text)
 	if err != nil {
 		return nil, err
@@ -97,18 +115,17 @@ func parseHeader(text []byte, data int64) ([]Tensor, error) {
 		}
 		return strings.Compare(a.Name, b.Name)
 	})
-	tensors, at := make([]Tensor, 0, len(all)), int64(0)
+	at := int64(0)
 	for _, p := range all {
 		if p.begin != at {
 			return nil, fmt.Errorf("tensor %.100q: begins at %d, where %d was expected", p.Name, p.begin, at)
 		}
 		at = p.end
-		tensors = append(tensors, p.Tensor)
 	}
 	if at != data {
 		return nil, fmt.Errorf("tensors end at %d of %d bytes of data", at, data)
 	}
-	return tensors, nil
+	return all, nil
 }
 
 // readEntries reads the object with an entry for each tensor.

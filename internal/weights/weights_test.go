@@ -10,6 +10,7 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/llmctl/llmctl/internal/weights/block"
 )
 
 // file writes a safetensors file with a header and n bytes of data.
@@ -196,4 +197,27 @@ func TestIndexIsNoFile(t *testing.T) {
 	if _, err := ReadFolder(dir); err == nil || !strings.Contains(err.Error(), "1.safetensors is no regular file but a folder") {
 		t.Error(err)
 	}
+}
+
+// FuzzStoredIn: whatever is accepted lies in the file, without a gap, and can be read.
+func FuzzStoredIn(f *testing.F) {
+	f.Add(file(small, 19))
+	f.Add(file(`{"a":{"dtype":"F16","shape":[2,1],"data_offsets":[0,4]}}`, 4))
+	f.Add(file(`{"a":{"dtype":"F32","shape":[9223372036854775807,0],"data_offsets":[0,0]}}`, 0))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		tensors, err := storedIn(data)
+		if err != nil {
+			return
+		}
+		sum := 0
+		for _, s := range tensors {
+			sum += len(s.Data)
+			if s.Supported() == nil {
+				block.Decode(make([]float32, s.Elements()), s.Type, s.Data)
+			}
+		}
+		if sum > len(data)-8 {
+			t.Fatalf("tensors of %d bytes in a file of %d", sum, len(data))
+		}
+	})
 }

@@ -3,6 +3,7 @@ package block
 import (
 	"fmt"
 	"math"
+	"strings"
 )
 
 // Type is how the numbers of a tensor are stored. Block formats are those of GGUF
@@ -69,4 +70,13 @@ func (t Type) Size(values int) (int, error) {
 		return 0, fmt.Errorf("%d values of %s are too many", values, t)
 	}
 	return values / t.Elements() * t.Bytes(), nil
+}
+
+// Names lists the types, for people.
+func Names() string {
+	var names []string
+	for t := F32; t < numTypes; t++ {
+		names = append(names, t.String())
+	}
+	return strings.Join(names, ", ")
 }

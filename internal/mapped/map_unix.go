@@ -1,0 +1,16 @@
+//go:build unix
+
+package mapped
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// mapFile maps size bytes, which are more than none.
+func mapFile(f *os.File, size int) ([]byte, error) {
+	return unix.Mmap(int(f.Fd()), 0, size, unix.PROT_READ, unix.MAP_SHARED)
+}
+
+func unmapFile(data []byte) error { return unix.Munmap(data) }
