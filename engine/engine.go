@@ -147,3 +147,6 @@ func (e *Engine) Close() {
 
 // isEOS reports whether a token ends the sequence.
 func (e *Engine) isEOS(token int32) bool { return slices.Contains(e.shape.EOS, token) }
+
+// EndTokens are the tokens with which the model ends a sequence.
+func (e *Engine) EndTokens() []int32 { return slices.Clone(e.shape.EOS) }

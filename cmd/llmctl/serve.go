@@ -179,7 +179,7 @@ without a meaning, of exactly the length that is asked for.`,
 }
 
 func (f *engineFlags) handler(e *engine.Engine, apiKey string) http.Handler {
-	h := server.New(e, server.Options{ServedModelName: f.name(e), APIKey: apiKey, Version: buildinfo.Version()})
+	h := server.New(e, server.Options{ServedModelNames: []string{f.name(e)}, APIKey: apiKey, Version: buildinfo.Version()})
 	return later(h, f.modeled.outside)
 }
 

@@ -3,100 +3,199 @@ package server
 import (
 	"context"
 	"errors"
+	"math"
 	"net/http"
 	"strconv"
-	"strings"
+	"sync"
+	"time"
 
 	"github.com/llmctl/llmctl/engine"
+	"github.com/llmctl/llmctl/engine/chat"
+	"github.com/llmctl/llmctl/engine/model"
 	"github.com/llmctl/llmctl/engine/sched"
 	"github.com/llmctl/llmctl/internal/openai"
-	"github.com/llmctl/llmctl/internal/tokenizer"
 )
 
-// defaultCompletionTokens is max_tokens of a completion that names none, in
-// OpenAI's API and vLLM's.
-const defaultCompletionTokens = 16
-
-func (s *server) chat(w http.ResponseWriter, r *http.Request) {
-	var body openai.ChatRequest
-	if !s.decode(w, r, &body) {
-		return
-	}
-	if p := refusedChat(&body); p != nil {
-		p.write(w)
-		return
-	}
-	tokens, err := chatPrompt(body.Messages)
-	if err != nil {
-		refuse(w, http.StatusBadRequest, err.Error(), "messages", "")
-		return
-	}
-	s.generate(w, r, &body.Generation, tokens, true)
+// answer is one request being answered.
+type answer struct {
+	server   *server
+	chat     bool
+	id       string
+	body     *openai.Generation
+	logprobs bool
+	echo     bool // of the prompt, before the output
+	scoring  bool // of the prompt alone: no output is told
+	silent   bool // about reasoning
+	prompts  []prompt
+	choices  []*choice
+	started  bool // the first event has come
+	queued   time.Duration
 }
 
-func (s *server) complete(w http.ResponseWriter, r *http.Request) {
-	var body openai.CompletionRequest
-	if !s.decode(w, r, &body) {
-		return
-	}
-	if p := refusedCompletion(&body); p != nil {
-		p.write(w)
-		return
-	}
-	tokens, err := completionPrompt(body.Prompt)
-	if err != nil {
-		refuse(w, http.StatusBadRequest, err.Error(), "prompt", "")
-		return
-	}
-	s.generate(w, r, &body.Generation, tokens, false)
+// prompt is what a request's answers go on from.
+type prompt struct {
+	tokens   []int32
+	echo     string // the text that goes before an answer
+	cached   int
+	logprobs []model.Logprob
 }
 
-// generate answers a request whose prompt is tokenized. Whatever ends the
-// handler, the client's leaving included, ends the request before the handler
-// returns, so nothing runs on for nobody.
-func (s *server) generate(w http.ResponseWriter, r *http.Request, g *openai.Generation, tokens []int32, chat bool) {
-	if g.Model != "" && g.Model != s.ServedModelName {
-		modelNotFound(w, g.Model)
-		return
-	}
-	defaultMax := defaultCompletionTokens
-	if chat {
-		defaultMax = 0
-	}
-	request, p := s.request(g, tokens, defaultMax)
-	if p != nil {
-		p.write(w)
-		return
-	}
-	ctx := r.Context()
-	stream, err := s.engine.Submit(ctx, request)
-	if err != nil {
-		refuseSubmit(w, err)
-		return
-	}
-	defer stream.Leave()
-	a := &answer{server: s, chat: chat, stream: stream, prompt: len(tokens), id: "cmpl-" + w.Header().Get("X-Request-Id")}
+func (s *server) newAnswer(w http.ResponseWriter, g *openai.Generation, chat bool) *answer {
+	a := &answer{server: s, chat: chat, body: g, id: "cmpl-" + w.Header().Get("X-Request-Id")}
 	if chat {
 		a.id = "chat" + a.id
 	}
-	if g.Stream {
-		a.events(ctx, w, g.StreamOptions)
+	return a
+}
+
+// generate answers a request, of which each prompt is one of the engine's. newParser
+// makes what reads an answer. Whatever ends the handler, the client's leaving
+// included, ends all of the request before the handler returns, so nothing runs on
+// for nobody.
+func (a *answer) generate(w http.ResponseWriter, r *http.Request, requests []engine.Request, newParser func() chat.Parser) {
+	ctx, cancel := context.WithCancel(r.Context())
+	streams := make([]*engine.Stream, 0, len(requests))
+	var readers sync.WaitGroup
+	defer func() {
+		cancel()
+		for _, s := range streams {
+			s.Leave()
+		}
+		readers.Wait()
+	}()
+	span := a.server.begin(r, a)
+	defer span.end()
+	span.asked(requests[0].Sampling, requests[0].N, requests[0].MaxTokens)
+	for i, request := range requests {
+		stream, err := a.server.engine.Submit(ctx, request)
+		if err != nil {
+			span.refused(err)
+			refuseSubmit(w, err)
+			return
+		}
+		streams = append(streams, stream)
+		for range request.N {
+			c := &choice{answer: a, index: len(a.choices), prompt: i, parser: newParser()}
+			c.offsets.server = a.server
+			a.choices = append(a.choices, c)
+		}
+	}
+	perPrompt := len(a.choices) / len(a.prompts)
+	in := incoming{arrivals(ctx, streams, &readers), a, perPrompt, span}
+	if a.body.Stream {
+		in.stream(ctx, w)
 	} else {
-		a.whole(ctx, w)
+		in.whole(w)
 	}
 }
 
-// refuseSubmit answers for a request that the engine did not take.
+// incoming are the events of a request by choice.
+type incoming struct {
+	events    <-chan arrival
+	answer    *answer
+	perPrompt int
+	span      *span
+}
+
+// note keeps what an event says of its prompt and returns its choice.
+func (in *incoming) note(e *arrival) *choice {
+	a := in.answer
+	p := &a.prompts[e.prompt]
+	if e.Prompt != nil {
+		p.logprobs = e.Prompt
+	}
+	p.cached = e.Cached
+	if !a.started {
+		a.started, a.queued = true, e.Queued
+	}
+	in.span.note(e)
+	return a.choices[e.prompt*in.perPrompt+e.Index]
+}
+
+// whole waits for the end and answers at once.
+func (in *incoming) whole(w http.ResponseWriter) {
+	a := in.answer
+	choices := make([]*written, len(a.choices))
+	for i, c := range a.choices {
+		choices[i] = &written{choice: c}
+	}
+	ended := 0
+	for e := range in.events {
+		c := in.note(&e)
+		if unanswered(e.Finish) {
+			refuseUnanswered(w, e.Finish)
+			return
+		}
+		choices[c.index].add(c.take(&e.Event))
+		if e.Finish != sched.Running {
+			ended++
+		}
+	}
+	if ended < len(choices) {
+		tellGone(w)
+		return
+	}
+	tellQueue(w.Header(), a.queued)
+	reply(w, a.completion(choices))
+}
+
+func (a *answer) completion(choices []*written) openai.Completion {
+	c := openai.Completion{
+		ID: a.id, Object: "text_completion", Created: a.server.Now().Unix(), Model: a.server.name(), Usage: a.usage(),
+	}
+	for _, w := range choices {
+		c.Choices = append(c.Choices, w.told())
+	}
+	if a.chat {
+		c.Object = "chat.completion"
+		if a.body.PromptLogprobs != nil {
+			c.PromptLogprobs = a.server.promptEntries(a.prompts[0].logprobs)
+		}
+		if a.body.ReturnTokenIDs {
+			c.PromptTokenIDs = a.prompts[0].tokens
+		}
+	}
+	return c
+}
+
+// usage is that of all prompts and answers so far.
+func (a *answer) usage() openai.UsageReport {
+	prompt, output, cached := 0, 0, 0
+	for _, p := range a.prompts {
+		prompt += len(p.tokens)
+		cached += p.cached
+	}
+	for _, c := range a.choices {
+		output += c.output
+	}
+	return openai.NewUsageReport(prompt, output, cached)
+}
+
+// unanswered reports whether an answer ended without its end.
+func unanswered(reason sched.FinishReason) bool { return reason == sched.Aborted || reason == sched.Failed }
+
+// refuseSubmit answers for a request that the engine did not take. Its queue is the
+// server's affair and no limit of the client's: 503, with the time to come again, not
+// 429.
 func refuseSubmit(w http.ResponseWriter, err error) {
 	switch {
 	case errors.Is(err, engine.ErrQueueFull), errors.Is(err, engine.ErrClosed):
-		w.Header().Set("Retry-After", "1")
+		w.Header().Set("Retry-After", strconv.Itoa(retryAfter(err)))
 		refuse(w, http.StatusServiceUnavailable, err.Error(), "", "overloaded")
 	case errors.Is(err, context.Canceled):
 		tellGone(w)
 	default:
 		refuse(w, http.StatusBadRequest, err.Error(), "", "")
 	}
+}
+
+// retryAfter is how long a client should wait, in whole seconds and at least one.
+func retryAfter(err error) int {
+	var estimate interface{ RetryAfter() time.Duration }
+	if !errors.As(err, &estimate) {
+		return 1
+	}
+	return int(max(1, math.Ceil(min(estimate.RetryAfter(), time.Hour).Seconds())))
 }
 
 // statusClientGone is what nginx calls an answer that nobody waits for.
@@ -115,143 +214,11 @@ func refuseUnanswered(w http.ResponseWriter, reason sched.FinishReason) {
 	refuse(w, http.StatusInternalServerError, failedMessage, "", "")
 }
 
-func (p *problem) write(w http.ResponseWriter) {
-	refuse(w, http.StatusBadRequest, p.message, p.param, p.code)
-}
-
-// answer is one request being answered.
-type answer struct {
-	server *server
-	chat   bool
-	stream *engine.Stream
-	prompt int
-	id     string
-}
-
-// whole waits for the end and answers at once.
-func (a *answer) whole(ctx context.Context, w http.ResponseWriter) {
-	var text strings.Builder
-	for {
-		e, err := a.stream.Next(ctx)
-		if err != nil {
-			tellGone(w)
-			return
-		}
-		text.WriteString(e.Text)
-		switch e.Finish {
-		case sched.Running:
-			continue
-		case sched.Stop, sched.Length:
-			tellQueue(w.Header(), e)
-			reply(w, a.completion(text.String(), e))
-		default:
-			refuseUnanswered(w, e.Finish)
-		}
-		return
-	}
-}
-
 // tellQueue says how long the request waited before it was started, in milliseconds
 // as Hugging Face's TGI does.
-func tellQueue(h http.Header, e engine.Event) {
-	h.Set("X-Queue-Time", strconv.FormatFloat(float64(e.Queued.Microseconds())/1000, 'f', -1, 64))
+func tellQueue(h http.Header, queued time.Duration) {
+	h.Set("X-Queue-Time", strconv.FormatFloat(float64(queued.Microseconds())/1000, 'f', -1, 64))
 }
 
 // failedMessage is all that a client hears; the operator hears more from OnError.
 const failedMessage = "the engine failed"
-
-func (a *answer) completion(text string, last engine.Event) openai.Completion {
-	choice := openai.Choice{FinishReason: string(last.Finish)}
-	object := "text_completion"
-	if a.chat {
-		object = "chat.completion"
-		choice.Message = &openai.Answer{Role: "assistant", Content: text}
-	} else {
-		choice.Text = &text
-	}
-	return openai.Completion{
-		ID: a.id, Object: object, Created: a.server.Now().Unix(), Model: a.server.ServedModelName,
-		Choices: []openai.Choice{choice},
-		Usage:   a.usage(last),
-	}
-}
-
-func (a *answer) usage(e engine.Event) openai.UsageReport {
-	return openai.NewUsageReport(a.prompt, e.Output, e.Cached)
-}
-
-// events streams the answer. The role comes with the first token, not before,
-// as in vLLM: until then the answer can still be an error with its own status.
-func (a *answer) events(ctx context.Context, w http.ResponseWriter, o *openai.StreamOptions) {
-	if o == nil {
-		o = &openai.StreamOptions{}
-	}
-	e, err := a.stream.Next(ctx)
-	if err != nil {
-		tellGone(w)
-		return
-	}
-	if e.Finish == sched.Aborted || e.Finish == sched.Failed {
-		refuseUnanswered(w, e.Finish)
-		return
-	}
-	h := w.Header()
-	h.Set("Content-Type", "text/event-stream; charset=utf-8")
-	h.Set("Cache-Control", "no-cache, no-transform")
-	h.Set("X-Accel-Buffering", "no")
-	tellQueue(h, e)
-	out := &eventWriter{
-		encoder: openai.NewChunkEncoder(a.chat, o.IncludeUsage, a.id, a.server.Now().Unix(), a.server.ServedModelName),
-		w:       w, control: http.NewResponseController(w),
-		usage: a.usage, include: o.IncludeUsage, continuous: o.IncludeUsage && o.ContinuousUsageStats,
-	}
-	if a.chat {
-		out.role(e)
-	}
-	for err == nil {
-		out.event(e)
-		if out.err != nil || e.Finish != sched.Running {
-			return
-		}
-		e, err = a.stream.Next(ctx)
-	}
-}
-
-// tokenize is vLLM's POST /tokenize, for a prompt or a chat.
-func (s *server) tokenize(w http.ResponseWriter, r *http.Request) {
-	body := struct {
-		Prompt           *string          `json:"prompt"`
-		Messages         []openai.Message `json:"messages"`
-		AddSpecialTokens *bool            `json:"add_special_tokens"`
-		ReturnStrings    bool             `json:"return_token_strs"`
-	}{}
-	if !s.decode(w, r, &body) {
-		return
-	}
-	var tokens []int32
-	switch {
-	case body.Prompt != nil:
-		if body.AddSpecialTokens == nil || *body.AddSpecialTokens {
-			tokens = append(tokens, tokenizer.BOS)
-		}
-		tokens = tokenizer.Encode(tokens, *body.Prompt)
-	default:
-		var err error
-		if tokens, err = chatPrompt(body.Messages); err != nil {
-			refuse(w, http.StatusBadRequest, "prompt or messages is needed: "+err.Error(), "prompt", "")
-			return
-		}
-	}
-	answer := struct {
-		Count       int      `json:"count"`
-		MaxModelLen int      `json:"max_model_len"`
-		Tokens      []int32  `json:"tokens"`
-		Strings     []string `json:"token_strs,omitempty"`
-	}{Count: len(tokens), MaxModelLen: s.engine.Window(), Tokens: append([]int32{}, tokens...)}
-	if body.ReturnStrings {
-		for _, t := range tokens {
-			answer.Strings = append(answer.Strings, tokenizer.Name(t))
-		}
-	}
-	reply(w, answer)
-}

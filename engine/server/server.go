@@ -1,55 +1,71 @@
 package server
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/subtle"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/llmctl/llmctl/engine"
+	"github.com/llmctl/llmctl/engine/chat"
 	"github.com/llmctl/llmctl/internal/openai"
+	"github.com/llmctl/llmctl/internal/tokenizer"
 )
 
-// Options configure the interface; the zero value is fine for a test.
+// Options configure the interface; the zero value serves the built-in model.
 type Options struct {
-	ServedModelName string           // the name on the wire; empty is the model's own
-	APIKey          string           // bearer token that /v1 asks for; empty asks for none
-	Version         string           // what /version says
-	MaxBody         int64            // bytes of a request body; 0 is 16 MiB
-	Patience        time.Duration    // for a client to take in one write; 0 is 30 s
-	Now             func() time.Time // for the field "created"; nil is time.Now
+	ServedModelNames []string // names on the wire, of which answers have the first; nil is the model's own
+	APIKey           string   // bearer token that /v1 asks for; empty asks for none
+	Version          string   // what /version says
+
+	Tokenizer tokenizer.Tokenizer // the model's; nil is the built-in one
+	Template  *chat.Template      // of chats; nil is the built-in model's where Tokenizer is nil, else chats are refused
+	BOS, EOS  string              // the model's tokens that begin and end a sequence, by their text
+	Forgeable bool                // special tokens in the text of clients count, as in vLLM
+	Sampling  Sampling            // of requests that bring none
+
+	ToolParser      string // format of tool calls; empty refuses tools, unless their call is forced
+	ReasoningParser string // format of reasoning; empty tells none apart
+	Priorities      bool   // requests may have a priority
+
+	MaxBody   int64            // bytes of a request body; 0 is 16 MiB
+	Patience  time.Duration    // for a client to take in one write; 0 is 30 s
+	KeepAlive time.Duration    // after which a quiet stream gets a comment; 0 is 15 s
+	Now       func() time.Time // for the field "created"; nil is time.Now
+
+	Tracer trace.TracerProvider // of a span for each request; nil makes none
 }
 
-const defaultMaxBody = 16 << 20
+const (
+	defaultMaxBody   = 16 << 20
+	defaultKeepAlive = 15 * time.Second
+)
 
 type server struct {
 	Options
 	engine  *engine.Engine
 	created int64
+	encoder *chat.Encoder
+	guides  *guides
+	tracer  trace.Tracer // nil without a provider
+	longest int          // bytes of the longest token
 }
 
 // New returns the engine's HTTP interface. The engine stays the caller's to
 // close, after the last request has been answered.
 func New(e *engine.Engine, o Options) http.Handler {
-	if o.ServedModelName == "" {
-		o.ServedModelName = e.ModelName()
-	}
-	if o.MaxBody == 0 {
-		o.MaxBody = defaultMaxBody
-	}
-	if o.Patience == 0 {
-		o.Patience = defaultPatience
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	s := &server{Options: o, engine: e, created: o.Now().Unix()}
+	s := newServer(e, o)
 	mux := http.NewServeMux()
+	allowed := map[string][]string{}
 	for _, r := range []struct {
 		method, path string
 		handler      http.HandlerFunc
@@ -59,11 +75,19 @@ func New(e *engine.Engine, o Options) http.Handler {
 		{http.MethodGet, "/v1/models", s.models},
 		{http.MethodGet, "/v1/models/{id...}", s.model},
 		{http.MethodPost, "/tokenize", s.tokenize},
+		{http.MethodPost, "/detokenize", s.detokenize},
 		{http.MethodGet, "/health", s.health},
+		{http.MethodGet, "/ping", s.health},
+		{http.MethodPost, "/ping", s.health},
+		{http.MethodGet, "/load", s.load},
 		{http.MethodGet, "/version", s.version},
-		{http.MethodGet, "/metrics", metricsHandler(e, o.ServedModelName).ServeHTTP},
+		{http.MethodGet, "/metrics", metricsHandler(e, s.name()).ServeHTTP},
 	} {
-		mux.Handle(r.path, s.only(r.method, r.handler))
+		mux.Handle(r.method+" "+r.path, r.handler) // GET takes HEAD as well
+		allowed[r.path] = append(allowed[r.path], r.method)
+	}
+	for path, methods := range allowed {
+		mux.Handle(path, otherMethod(methods))
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusNotFound, "no such path: "+r.URL.Path, "", "")
@@ -71,16 +95,43 @@ func New(e *engine.Engine, o Options) http.Handler {
 	return s.bounded(s.identified(s.authorized(mux)))
 }
 
-// only answers other methods with 405 in OpenAI's shape. HEAD goes with GET.
-func (s *server) only(method string, next http.HandlerFunc) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != method && (method != http.MethodGet || r.Method != http.MethodHead) {
-			w.Header().Set("Allow", method)
-			refuse(w, http.StatusMethodNotAllowed, r.Method+" is not allowed here, use "+method, "", "")
-			return
+func newServer(e *engine.Engine, o Options) *server {
+	if len(o.ServedModelNames) == 0 {
+		o.ServedModelNames = []string{e.ModelName()}
+	}
+	if o.Tokenizer == nil {
+		o.Tokenizer = tokenizer.Builtin()
+		if o.Template == nil {
+			o.Template, o.BOS = builtinTemplate(), o.Tokenizer.Name(tokenizer.BOS)
 		}
-		next(w, r)
-	})
+	}
+	o.MaxBody = cmp.Or(o.MaxBody, defaultMaxBody)
+	o.Patience = cmp.Or(o.Patience, defaultPatience)
+	o.KeepAlive = cmp.Or(o.KeepAlive, defaultKeepAlive)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	s := &server{
+		Options: o, engine: e, created: o.Now().Unix(),
+		encoder: chat.NewEncoder(o.Tokenizer), longest: longestToken(o.Tokenizer),
+	}
+	s.encoder.Forgeable = o.Forgeable
+	s.guides = newGuides(s)
+	if o.Tracer != nil {
+		s.tracer = o.Tracer.Tracer(tracerName)
+	}
+	return s
+}
+
+// name is the model's on the wire.
+func (s *server) name() string { return s.ServedModelNames[0] }
+
+// otherMethod answers for a path that takes other methods, in OpenAI's shape.
+func otherMethod(allowed []string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Allow", strings.Join(allowed, ", "))
+		refuse(w, http.StatusMethodNotAllowed, r.Method+" is not allowed here, use "+strings.Join(allowed, " or "), "", "")
+	}
 }
 
 // authorized guards /v1 with the API key, as vLLM does; health and metrics stay
@@ -133,22 +184,35 @@ func newID() string {
 }
 
 func (s *server) models(w http.ResponseWriter, _ *http.Request) {
-	reply(w, openai.ModelList{Object: "list", Data: []openai.Model{s.card()}})
+	list := openai.ModelList{Object: "list"}
+	for _, name := range s.ServedModelNames {
+		list.Data = append(list.Data, s.card(name))
+	}
+	reply(w, list)
 }
 
 func (s *server) model(w http.ResponseWriter, r *http.Request) {
-	if id := r.PathValue("id"); id != s.ServedModelName {
-		modelNotFound(w, id)
+	id := r.PathValue("id")
+	if p := s.named(id); p != nil || id == "" {
+		modelNotFound(id).write(w)
 		return
 	}
-	reply(w, s.card())
+	reply(w, s.card(id))
 }
 
-func (s *server) card() openai.Model {
+func (s *server) card(name string) openai.Model {
 	return openai.Model{
-		ID: s.ServedModelName, Object: "model", Created: s.created, OwnedBy: "llmctl",
+		ID: name, Object: "model", Created: s.created, OwnedBy: "llmctl",
 		Root: s.engine.ModelName(), MaxModelLen: s.engine.Window(),
 	}
+}
+
+// load is vLLM's count of requests that are being served.
+func (s *server) load(w http.ResponseWriter, _ *http.Request) {
+	stats := s.engine.Stats()
+	reply(w, struct {
+		Load int `json:"server_load"`
+	}{stats.Running + stats.Waiting})
 }
 
 func (s *server) health(w http.ResponseWriter, _ *http.Request) {
@@ -167,39 +231,29 @@ func (s *server) version(w http.ResponseWriter, _ *http.Request) {
 
 // decode reads a JSON body into v. When it returns false it has answered.
 func (s *server) decode(w http.ResponseWriter, r *http.Request, v any) bool {
-	body, err := io.ReadAll(r.Body) // bounded limits it
-	var tooLarge *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLarge):
-		refuse(w, http.StatusRequestEntityTooLarge, "request body is larger than the limit", "", "request_too_large")
+	if r.ContentLength > s.MaxBody { // said at once, and not read
+		w.Header().Set("Connection", "close")
+		s.tooLarge(w)
 		return false
-	case err != nil:
+	}
+	body, err := io.ReadAll(r.Body) // bounded limits it
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		s.tooLarge(w)
+		return false
+	}
+	if err != nil {
 		refuse(w, http.StatusBadRequest, "reading the request body: "+err.Error(), "", "")
 		return false
 	}
 	if err := json.Unmarshal(body, v); err != nil {
-		message, param := badJSON(err)
-		refuse(w, http.StatusBadRequest, message, param, "")
+		badJSON(err).write(w)
 		return false
 	}
 	return true
 }
 
-// badJSON says in the API's words what is wrong with a body.
-func badJSON(err error) (message, param string) {
-	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) {
-		if wrong.Field == "" {
-			return "request body must be a JSON object, got " + wrong.Value, ""
-		}
-		field := strings.TrimPrefix(wrong.Field, "Generation.") // the embedded struct is ours, not the client's
-		return field + " must be a " + kindName(wrong.Type.Kind()) + ", got " + wrong.Value, field
-	}
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) {
-		return "request body is not valid JSON: " + err.Error(), ""
-	}
-	return err.Error(), ""
+func (s *server) tooLarge(w http.ResponseWriter) {
+	refuse(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("request body is larger than the limit of %d bytes", s.MaxBody), "", "request_too_large")
 }
 
 func reply(w http.ResponseWriter, v any) {
@@ -211,18 +265,3 @@ func reply(w http.ResponseWriter, v any) {
 	_, _ = w.Write(body) // the client may have left; there is nobody to tell
 }
 
-// refuse answers with an error in OpenAI's shape whose type follows the status.
-func refuse(w http.ResponseWriter, status int, message, param, code string) {
-	kind := "invalid_request_error"
-	switch {
-	case status == http.StatusUnauthorized:
-		kind = "authentication_error"
-	case status >= 500:
-		kind = "server_error"
-	}
-	openai.WriteError(w, status, openai.NewError(kind, message, param, code))
-}
-
-func modelNotFound(w http.ResponseWriter, name string) {
-	refuse(w, http.StatusNotFound, "The model `"+name+"` does not exist.", "model", "model_not_found")
-}

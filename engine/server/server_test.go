@@ -91,10 +91,10 @@ func TestChat(t *testing.T) {
 		t.Fatalf("status %d: %s", status, body)
 	}
 	got := decode[openai.Completion](t, body)
-	text := got.Choices[0].Message.Content
+	text := *got.Choices[0].Message.Content
 	want := openai.Completion{
 		ID: "chatcmpl-" + header.Get("X-Request-Id"), Object: "chat.completion", Created: 1700000000, Model: "builtin",
-		Choices: []openai.Choice{{Message: &openai.Answer{Role: "assistant", Content: text}, FinishReason: "length"}},
+		Choices: []openai.Choice{{Message: &openai.Answer{Role: "assistant", Content: &text}, FinishReason: "length"}},
 		Usage:   openai.NewUsageReport(7, 7, 0),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -106,7 +106,7 @@ func TestChat(t *testing.T) {
 }
 
 func TestCompletion(t *testing.T) {
-	f := serve(t, engine.Config{}, Options{ServedModelName: "alias"})
+	f := serve(t, engine.Config{}, Options{ServedModelNames: []string{"alias"}})
 	for _, prompt := range []string{`"the old moon"`, `["the old moon"]`, fmt.Sprint(tokens("the old moon")), "[" + fmt.Sprint(tokens("the old moon")) + "]"} {
 		prompt = strings.ReplaceAll(prompt, " ", map[bool]string{true: ",", false: " "}[!strings.Contains(prompt, `"`)])
 		status, _, body := f.post("/v1/completions", `{"model":"alias","temperature":0,"ignore_eos":true,"prompt":`+prompt+`}`)
@@ -173,47 +173,83 @@ func TestErrors(t *testing.T) {
 		{"null", "POST", "/v1/chat/completions", "null", 400, "messages must not be empty", "messages", ""},
 		{"model is a number", "POST", "/v1/chat/completions", `{"model":1}`, 400, "model must be a string, got number", "model", ""},
 		{"max_tokens is text", "POST", "/v1/chat/completions", chat(`,"max_tokens":"5"`), 400, "max_tokens must be a whole number, got string", "max_tokens", ""},
+		{"messages is empty", "POST", "/v1/chat/completions", `{"messages":[]}`, 400, "messages must not be empty", "messages", ""},
 		{"no messages", "POST", "/v1/chat/completions", `{}`, 400, "messages must not be empty", "messages", ""},
 		{"no content", "POST", "/v1/chat/completions", `{"messages":[{"role":"user"}]}`, 400, "messages[0].content is missing", "messages", ""},
 		{"null content", "POST", "/v1/chat/completions", `{"messages":[{"role":"user","content":null}]}`, 400, "messages[0].content is missing", "messages", ""},
 		{"no prompt", "POST", "/v1/completions", `{"max_tokens":1}`, 400, "prompt is missing", "prompt", ""},
 		{"null prompt", "POST", "/v1/completions", `{"prompt":null}`, 400, "prompt is missing", "prompt", ""},
 		{"unknown role", "POST", "/v1/chat/completions", `{"messages":[{"role":"king","content":"x"}]}`, 400, `messages[0].role is "king"`, "messages", ""},
-		{"image", "POST", "/v1/chat/completions", `{"messages":[{"role":"user","content":[{"type":"image_url"}]}]}`, 400, `"image_url" is not supported`, "", ""},
-		{"content is a number", "POST", "/v1/chat/completions", `{"messages":[{"role":"user","content":5}]}`, 400, "content must be a string", "", ""},
+		{"image", "POST", "/v1/chat/completions", `{"messages":[{"role":"user","content":[{"type":"image_url"}]}]}`, 400, `"image_url" is not supported`, "messages", ""},
+		{"content is a number", "POST", "/v1/chat/completions", `{"messages":[{"role":"user","content":5}]}`, 400, "content must be a string", "messages", ""},
 		{"unknown model", "POST", "/v1/chat/completions", chat(`,"model":"gpt-4"`), 404, "The model `gpt-4` does not exist.", "model", "model_not_found"},
 		{"max_tokens 0", "POST", "/v1/chat/completions", chat(`,"max_tokens":0`), 400, "max_tokens must be at least 1, got 0.", "max_tokens", ""},
 		{"max_tokens negative", "POST", "/v1/chat/completions", chat(`,"max_tokens":-160`), 400, "max_tokens must be at least 1, got -160.", "max_tokens", ""},
 		{"max_completion_tokens 0", "POST", "/v1/chat/completions", chat(`,"max_tokens":5,"max_completion_tokens":0`), 400, "must be at least 1, got 0.", "max_tokens", ""},
 		{"prompt too long", "POST", "/v1/chat/completions", long, 400, "This model's maximum context length is 100 tokens. However, your request has 125 input tokens. Please reduce the length of the input messages.", "messages", "context_length_exceeded"},
 		{"sum too long", "POST", "/v1/chat/completions", chat(`,"max_tokens":95`), 400, "'max_tokens' or 'max_completion_tokens' is too large: 95. This model's maximum context length is 100 tokens and your request has 6 input tokens (95 > 100 - 6).", "max_tokens", "context_length_exceeded"},
-		{"n", "POST", "/v1/chat/completions", chat(`,"n":2`), 400, "n=2 is not supported", "n", "unsupported_parameter"},
-		{"tools", "POST", "/v1/chat/completions", chat(`,"tools":[{}]`), 400, "tools is not supported", "tools", "unsupported_parameter"},
-		{"JSON mode", "POST", "/v1/chat/completions", chat(`,"response_format":{"type":"json_object"}`), 400, "response_format", "response_format", "unsupported_parameter"},
-		{"logprobs", "POST", "/v1/chat/completions", chat(`,"logprobs":true`), 400, "logprobs", "logprobs", "unsupported_parameter"},
-		{"logit_bias", "POST", "/v1/chat/completions", chat(`,"logit_bias":{"5":1}`), 400, "logit_bias", "logit_bias", "unsupported_parameter"},
-		{"presence penalty", "POST", "/v1/chat/completions", chat(`,"presence_penalty":0.5`), 400, "presence_penalty", "presence_penalty", "unsupported_parameter"},
-		{"frequency penalty", "POST", "/v1/chat/completions", chat(`,"frequency_penalty":0.5`), 400, "frequency_penalty", "frequency_penalty", "unsupported_parameter"},
-		{"repetition penalty", "POST", "/v1/chat/completions", chat(`,"repetition_penalty":1.1`), 400, "repetition_penalty", "repetition_penalty", "unsupported_parameter"},
-		{"echo", "POST", "/v1/completions", `{"prompt":"x","echo":true}`, 400, "echo", "echo", "unsupported_parameter"},
+		{"n 0", "POST", "/v1/chat/completions", chat(`,"n":0`), 400, "n must be at least 1, got 0.", "n", ""},
+		{"n negative", "POST", "/v1/chat/completions", chat(`,"n":-3`), 400, "n must be at least 1, got -3.", "n", ""},
+		{"n absurd", "POST", "/v1/chat/completions", chat(`,"n":2000000000`), 400, "n must be at most 1024, got 2000000000.", "n", ""},
+		{"n beyond 64 bits", "POST", "/v1/chat/completions", chat(`,"n":20000000000000000000`), 400, "n must be a whole number, got number 20000000000000000000", "n", ""},
+		{"tools without a parser", "POST", "/v1/chat/completions", chat(`,"tools":[{"type":"function","function":{"name":"f"}}]`), 400, `"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set`, "tool_choice", ""},
+		{"tool without a name", "POST", "/v1/chat/completions", chat(`,"tools":[{}],"tool_choice":"required"`), 400, "tools[0].function.name is missing", "tools", ""},
+		{"tool_choice without tools", "POST", "/v1/chat/completions", chat(`,"tool_choice":"required"`), 400, "When using `tool_choice`, `tools` must be set.", "tool_choice", ""},
+		{"tool_choice of another tool", "POST", "/v1/chat/completions", chat(`,"tools":[{"function":{"name":"f"}}],"tool_choice":{"type":"function","function":{"name":"g"}}`), 400, "does not match any of the specified `tools`", "tools", ""},
+		{"functions", "POST", "/v1/chat/completions", chat(`,"functions":[{}]`), 400, "functions is not supported by this server: use tools", "functions", "unsupported_parameter"},
+		{"function_call", "POST", "/v1/chat/completions", chat(`,"function_call":"auto"`), 400, "function_call is not supported by this server: use tool_choice", "function_call", "unsupported_parameter"},
+		{"unknown format", "POST", "/v1/chat/completions", chat(`,"response_format":{"type":"xml"}`), 400, `response_format.type is "xml"`, "response_format", ""},
+		{"schema is missing", "POST", "/v1/chat/completions", chat(`,"response_format":{"type":"json_schema"}`), 400, "the 'json_schema' field must be provided", "response_format", ""},
+		{"broken schema", "POST", "/v1/chat/completions", chat(`,"guided_json":{"type":"frog"}`), 400, "guided_json: ", "guided_json", ""},
+		{"broken regex", "POST", "/v1/chat/completions", chat(`,"guided_regex":"("`), 400, "guided_regex: ", "guided_regex", ""},
+		{"two constraints", "POST", "/v1/chat/completions", chat(`,"guided_regex":"a","guided_choice":["b"]`), 400, "You can only use one kind of constraints for structured outputs", "guided_choice", ""},
+		{"grammar", "POST", "/v1/chat/completions", chat(`,"structured_outputs":{"grammar":"root ::= x"}`), 400, "structured_outputs is not supported", "structured_outputs", "unsupported_parameter"},
+		{"top_logprobs without logprobs", "POST", "/v1/chat/completions", chat(`,"top_logprobs":2`), 400, "when using `top_logprobs`, `logprobs` must be set to true.", "top_logprobs", ""},
+		{"top_logprobs negative", "POST", "/v1/chat/completions", chat(`,"logprobs":true,"top_logprobs":-2`), 400, "`top_logprobs` must be a positive value or -1.", "top_logprobs", ""},
+		{"top_logprobs beyond", "POST", "/v1/chat/completions", chat(`,"logprobs":true,"top_logprobs":21`), 400, "Requested sample logprobs of 21, which is greater than max allowed: 20", "top_logprobs", ""},
+		{"logprobs is a number in a chat", "POST", "/v1/chat/completions", chat(`,"logprobs":5`), 400, "logprobs must be a boolean, got number", "logprobs", ""},
+		{"logprobs negative", "POST", "/v1/completions", `{"prompt":"x","logprobs":-1}`, 400, "`logprobs` must be a positive value.", "logprobs", ""},
+		{"logprobs beyond", "POST", "/v1/completions", `{"prompt":"x","logprobs":21}`, 400, "Requested sample logprobs of 21", "logprobs", ""},
+		{"prompt_logprobs in a stream", "POST", "/v1/completions", `{"prompt":"x","prompt_logprobs":1,"stream":true}`, 400, "`prompt_logprobs` are not available when `stream=True`.", "prompt_logprobs", ""},
+		{"prompt_logprobs beyond", "POST", "/v1/completions", `{"prompt":"x","prompt_logprobs":21}`, 400, "Requested prompt logprobs of 21, which is greater than max allowed: 20", "prompt_logprobs", ""},
+		{"logit_bias beyond the vocabulary", "POST", "/v1/chat/completions", chat(`,"logit_bias":{"50000":1}`), 400, "token_id 50000 in logit_bias contains out-of-vocab token id", "logit_bias", ""},
+		{"logit_bias of a word", "POST", "/v1/chat/completions", chat(`,"logit_bias":{"moon":1}`), 400, "Found token_id `moon` in logit_bias", "logit_bias", ""},
+		{"logit_bias is a list", "POST", "/v1/chat/completions", chat(`,"logit_bias":[1]`), 400, "logit_bias must be a object, got array", "logit_bias", ""},
+		{"presence penalty", "POST", "/v1/chat/completions", chat(`,"presence_penalty":2.5`), 400, "presence_penalty must be in [-2, 2], got 2.5.", "presence_penalty", ""},
+		{"frequency penalty", "POST", "/v1/chat/completions", chat(`,"frequency_penalty":-2.5`), 400, "frequency_penalty must be in [-2, 2], got -2.5.", "frequency_penalty", ""},
+		{"repetition penalty", "POST", "/v1/chat/completions", chat(`,"repetition_penalty":0`), 400, "repetition_penalty must be greater than zero, got 0.", "repetition_penalty", ""},
 		{"best_of", "POST", "/v1/completions", `{"prompt":"x","best_of":2}`, 400, "best_of", "best_of", "unsupported_parameter"},
-		{"suffix", "POST", "/v1/completions", `{"prompt":"x","suffix":"y"}`, 400, "suffix", "suffix", "unsupported_parameter"},
-		{"completion logprobs", "POST", "/v1/completions", `{"prompt":"x","logprobs":0}`, 400, "logprobs", "logprobs", "unsupported_parameter"},
-		{"two prompts", "POST", "/v1/completions", `{"prompt":["x","y"]}`, 400, "more than one prompt", "", ""},
-		{"prompt is a number", "POST", "/v1/completions", `{"prompt":5}`, 400, "prompt must be", "", ""},
-		{"empty token prompt", "POST", "/v1/completions", `{"prompt":[]}`, 400, "at least 1 token", "", ""},
+		{"beam search", "POST", "/v1/completions", `{"prompt":"x","use_beam_search":true}`, 400, "use_beam_search", "use_beam_search", "unsupported_parameter"},
+		{"suffix", "POST", "/v1/completions", `{"prompt":"x","suffix":"y"}`, 400, "suffix is not currently supported", "suffix", "unsupported_parameter"},
+		{"chat template of a client", "POST", "/v1/chat/completions", chat(`,"chat_template":"x"`), 400, "Refused request with untrusted chat template", "chat_template", "unsupported_parameter"},
+		{"priority under fcfs", "POST", "/v1/chat/completions", chat(`,"priority":5`), 400, "Got priority 5 but Priority scheduling is not enabled.", "priority", ""},
+		{"stop token beyond the vocabulary", "POST", "/v1/chat/completions", chat(`,"stop_token_ids":[70000]`), 400, "token 70000 is out of vocabulary", "stop_token_ids", ""},
+		{"continue and generate", "POST", "/v1/chat/completions", chat(`,"continue_final_message":true,"add_generation_prompt":true`), 400, "Cannot set both `continue_final_message` and `add_generation_prompt` to True.", "continue_final_message", ""},
+		{"min_tokens negative", "POST", "/v1/chat/completions", chat(`,"min_tokens":-1`), 400, "min_tokens must be greater than or equal to 0, got -1.", "min_tokens", ""},
+		{"number beyond float64", "POST", "/v1/chat/completions", chat(`,"temperature":1e999`), 400, "temperature must be a number, got number 1e999", "temperature", ""},
+		{"NaN as text", "POST", "/v1/chat/completions", chat(`,"top_p":"NaN"`), 400, "top_p must be a number, got string", "top_p", ""},
+		{"a fraction of a token", "POST", "/v1/chat/completions", chat(`,"max_tokens":1.5`), 400, "max_tokens must be a whole number, got number 1.5", "max_tokens", ""},
+		{"too many prompts", "POST", "/v1/completions", `{"n":600,"prompt":["x","y"]}`, 400, "2 prompts with 600 answers each, at most 1024", "prompt", ""},
+		{"no prompts", "POST", "/v1/completions", `{"prompt":["x",[]]}`, 400, "prompt[1] must have at least 1 token", "prompt", ""},
+		{"far too long", "POST", "/v1/completions", `{"prompt":"` + strings.Repeat("x", 3900) + `"}`, 400, "This model's maximum context length is 100 tokens. However, your request has at least", "prompt", "context_length_exceeded"},
+		{"completion too long", "POST", "/v1/completions", `{"prompt":"` + strings.Repeat("the ", 120) + `"}`, 400, "This model's maximum context length is 100 tokens. However, your request has 122 input tokens.", "prompt", "context_length_exceeded"},
+		{"nothing to detokenize", "POST", "/detokenize", "{}", 400, "tokens is missing", "tokens", ""},
+		{"unknown token", "POST", "/detokenize", `{"tokens":[-1]}`, 400, "token -1 is out of vocabulary", "tokens", ""},
+		{"tokenize for another model", "POST", "/tokenize", `{"model":"x","prompt":"a"}`, 404, "`x` does not exist", "model", "model_not_found"},
+		{"prompt is a number", "POST", "/v1/completions", `{"prompt":5}`, 400, "prompt must be", "prompt", ""},
+		{"empty token prompt", "POST", "/v1/completions", `{"prompt":[]}`, 400, "prompt must have at least 1 token", "prompt", ""},
 		{"token out of vocabulary", "POST", "/v1/completions", `{"prompt":[5000]}`, 400, "token 5000 is out of vocabulary", "prompt", ""},
-		{"temperature", "POST", "/v1/chat/completions", chat(`,"temperature":-1`), 400, "temperature must be non-negative", "", ""},
-		{"temperature far above", "POST", "/v1/chat/completions", chat(`,"temperature":1e7`), 400, "temperature must be at most 1000000, got 1e+07", "", ""},
-		{"temperature beyond float32", "POST", "/v1/chat/completions", chat(`,"temperature":1e300`), 400, "temperature must be at most 1000000, got +Inf", "", ""},
+		{"temperature", "POST", "/v1/chat/completions", chat(`,"temperature":-1`), 400, "temperature must be non-negative, got -1.", "temperature", ""},
+		{"temperature far above", "POST", "/v1/chat/completions", chat(`,"temperature":1e7`), 400, "temperature must be at most 1000000, got 1e+07.", "temperature", ""},
+		{"temperature beyond float32", "POST", "/v1/chat/completions", chat(`,"temperature":1e300`), 400, "temperature must be at most 1000000, got 1e+300.", "temperature", ""},
 		{"top_p 0", "POST", "/v1/chat/completions", chat(`,"top_p":0`), 400, "top_p must be in (0, 1]", "top_p", ""},
-		{"top_p 2", "POST", "/v1/chat/completions", chat(`,"top_p":2`), 400, "top_p must be in (0, 1]", "", ""},
-		{"top_k", "POST", "/v1/chat/completions", chat(`,"top_k":-5`), 400, "top_k must be", "", ""},
-		{"empty stop", "POST", "/v1/chat/completions", chat(`,"stop":""`), 400, "stop cannot contain an empty string", "", ""},
+		{"top_p 2", "POST", "/v1/chat/completions", chat(`,"top_p":2`), 400, "top_p must be in (0, 1], got 2.", "top_p", ""},
+		{"top_k", "POST", "/v1/chat/completions", chat(`,"top_k":-5`), 400, "top_k must be 0 (disable), or at least 1, got -5.", "top_k", ""},
+		{"empty stop", "POST", "/v1/chat/completions", chat(`,"stop":""`), 400, "stop cannot contain an empty string.", "stop", ""},
 		{"many stops", "POST", "/v1/chat/completions", chat(`,"stop":[` + strings.Repeat(`"a",`, 16) + `"a"]`), 400, "at most 16", "stop", ""},
-		{"stop is a number", "POST", "/v1/chat/completions", chat(`,"stop":5`), 400, "stop must be", "", ""},
-		{"min over max", "POST", "/v1/chat/completions", chat(`,"max_tokens":3,"min_tokens":5`), 400, "min_tokens must be", "", ""},
-		{"stream_options without stream", "POST", "/v1/chat/completions", chat(`,"stream_options":{}`), 400, "stream_options", "stream_options", ""},
+		{"stop is a number", "POST", "/v1/chat/completions", chat(`,"stop":5`), 400, "stop must be", "stop", ""},
+		{"min over max", "POST", "/v1/chat/completions", chat(`,"max_tokens":3,"min_tokens":5`), 400, "min_tokens must be less than or equal to max_tokens=3, got 5.", "min_tokens", ""},
+		{"stream_options without stream", "POST", "/v1/chat/completions", chat(`,"stream_options":{}`), 400, "Stream options can only be defined when `stream=True`.", "stream_options", ""},
 		{"body too large", "POST", "/v1/chat/completions", `{"x":"` + strings.Repeat("x", 5000) + `"}`, 413, "larger than the limit", "", "request_too_large"},
 		{"wrong method", "GET", "/v1/chat/completions", "", 405, "use POST", "", ""},
 		{"wrong method for models", "POST", "/v1/models", "", 405, "use GET", "", ""},
@@ -282,12 +318,17 @@ func TestAPIKey(t *testing.T) {
 }
 
 func TestModelsVersionHealthTokenize(t *testing.T) {
-	f := serve(t, engine.Config{Sched: sched.Config{MaxModelLen: 128}}, Options{ServedModelName: "alias", Version: "1.2.3"})
+	f := serve(t, engine.Config{Sched: sched.Config{MaxModelLen: 128}}, Options{ServedModelNames: []string{"alias"}, Version: "1.2.3"})
 	for _, c := range []struct{ name, method, path, body, want string }{
 		{"models", "GET", "/v1/models", "", `{"object":"list","data":[{"id":"alias","object":"model","created":1700000000,"owned_by":"llmctl","root":"builtin","parent":null,"max_model_len":128}]}`},
 		{"model", "GET", "/v1/models/alias", "", `{"id":"alias","object":"model","created":1700000000,"owned_by":"llmctl","root":"builtin","parent":null,"max_model_len":128}`},
 		{"version", "GET", "/version", "", `{"version":"1.2.3"}`},
 		{"health", "GET", "/health", "", ``},
+		{"ping", "GET", "/ping", "", ``},
+		{"ping by POST", "POST", "/ping", "", ``},
+		{"load", "GET", "/load", "", `{"server_load":0}`},
+		{"detokenize", "POST", "/detokenize", `{"tokens":[0,322]}`, `{"prompt":"A"}`},
+		{"detokenize nothing", "POST", "/detokenize", `{"tokens":[]}`, `{"prompt":""}`},
 		{"tokenize", "POST", "/tokenize", `{"prompt":"A","return_token_strs":true}`, `{"count":2,"max_model_len":128,"tokens":[0,322],"token_strs":["\u003cs\u003e","A"]}`},
 		{"tokenize without specials", "POST", "/tokenize", `{"prompt":"A","add_special_tokens":false}`, `{"count":1,"max_model_len":128,"tokens":[322]}`},
 		{"tokenize nothing", "POST", "/tokenize", `{"prompt":"","add_special_tokens":false}`, `{"count":0,"max_model_len":128,"tokens":[]}`},
@@ -316,7 +357,7 @@ func TestRequestID(t *testing.T) {
 }
 
 func TestMetrics(t *testing.T) {
-	f := serve(t, engine.Config{}, Options{ServedModelName: "alias"})
+	f := serve(t, engine.Config{}, Options{ServedModelNames: []string{"alias"}})
 	f.post("/v1/completions", `{"prompt":"the moon","max_tokens":3,"ignore_eos":true}`)
 	_, _, page := f.do(t.Context(), "GET", "/metrics", "", nil)
 	got := map[string]string{}

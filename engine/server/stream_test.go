@@ -65,7 +65,7 @@ func TestStreamEvents(t *testing.T) {
 	text := func(s string) string {
 		return `[{"index":0,"delta":{"content":"` + s + `"},"logprobs":null,"finish_reason":null}]`
 	}
-	end := `[{"index":0,"delta":{},"logprobs":null,"finish_reason":"stop"}]`
+	end := `[{"index":0,"delta":{},"logprobs":null,"finish_reason":"stop","stop_reason":null}]`
 	for _, c := range []struct {
 		name, path, body string
 		want             []string
@@ -82,7 +82,7 @@ func TestStreamEvents(t *testing.T) {
 			[]string{
 				plain + `[{"index":0,"text":"é","logprobs":null,"finish_reason":null}]}`,
 				plain + `[{"index":0,"text":"!","logprobs":null,"finish_reason":null}]}`,
-				plain + `[{"index":0,"text":"","logprobs":null,"finish_reason":"stop"}]}`, "[DONE]"}},
+				plain + `[{"index":0,"text":"","logprobs":null,"finish_reason":"stop","stop_reason":null}]}`, "[DONE]"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := serve(t, engine.Config{Executor: &script{text: "é!", prompt: 5}}, Options{})
@@ -134,7 +134,7 @@ func TestStreamSaysWhatTheWholeAnswerSays(t *testing.T) {
 			usage = *chunk.Usage
 		}
 	}
-	if got, want := text.String(), whole.Choices[0].Message.Content; got != want {
+	if got, want := text.String(), *whole.Choices[0].Message.Content; got != want {
 		t.Errorf("streamed %q, whole %q", got, want)
 	}
 	if finish != whole.Choices[0].FinishReason {

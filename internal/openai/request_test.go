@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,57 +14,60 @@ func TestContent(t *testing.T) {
 		want       Content
 		fails      bool
 	}{
-		{"string", `"a\nb"`, "a\nb", false},
-		{"null", `null`, "", false},
-		{"parts", `[{"type":"text","text":"a"},{"type":"text","text":"b"}]`, "a\nb", false},
-		{"no parts", `[]`, "", false},
-		{"image", `[{"type":"image_url","image_url":{"url":"x"}}]`, "", true},
-		{"number", `5`, "", true},
-		{"object", `{}`, "", true},
+		{"string", `"a\nb"`, Content{Text: "a\nb"}, false},
+		{"null", `null`, Content{}, false},
+		{"parts", `[{"type":"text","text":"a"},{"type":"text","text":"b"}]`, Content{Text: "a\nb", Parts: []string{"a", "b"}}, false},
+		{"no parts", `[]`, Content{Parts: []string{}}, false},
+		{"image", `[{"type":"image_url","image_url":{"url":"x"}}]`, Content{}, true},
+		{"number", `5`, Content{}, true},
+		{"object", `{}`, Content{}, true},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			var got Content
-			if err := json.Unmarshal([]byte(c.json), &got); (err != nil) != c.fails {
-				t.Fatalf("error %v, want one: %v", err, c.fails)
-			}
-			if !c.fails && got != c.want {
-				t.Errorf("got %q, want %q", got, c.want)
-			}
-		})
+		t.Run(c.name, func(t *testing.T) { check(t, c.json, c.want, c.fails, "messages") })
 	}
 }
 
-func TestPrompt(t *testing.T) {
+func TestPrompts(t *testing.T) {
 	for _, c := range []struct {
 		name, json string
-		want       Prompt
+		want       Prompts
 		fails      bool
 	}{
-		{"string", `"a"`, Prompt{Text: "a", Given: true}, false},
-		{"null", `null`, Prompt{}, false},
-		{"tokens", `[1, 2]`, Prompt{Tokens: []int32{1, 2}, Given: true}, false},
-		{"no tokens", `[]`, Prompt{Tokens: []int32{}, Given: true}, false},
-		{"one string in a list", `["a"]`, Prompt{Text: "a", Given: true}, false},
-		{"one list of tokens", `[[1,2]]`, Prompt{Tokens: []int32{1, 2}, Given: true}, false},
-		{"two strings", `["a","b"]`, Prompt{}, true},
-		{"two lists", `[[1],[2]]`, Prompt{}, true},
-		{"list of null", `[null,null]`, Prompt{Tokens: []int32{0, 0}, Given: true}, false},
-		{"token too large", `[3000000000]`, Prompt{}, true},
-		{"number", `5`, Prompt{}, true},
-		{"object in a list", `[{}]`, Prompt{}, true},
+		{"string", `"a"`, Prompts{{Text: "a"}}, false},
+		{"null", `null`, nil, false},
+		{"tokens", `[1, 2]`, Prompts{{Tokens: []int32{1, 2}}}, false},
+		{"no tokens", `[]`, Prompts{{Tokens: []int32{}}}, false},
+		{"one string in a list", `["a"]`, Prompts{{Text: "a"}}, false},
+		{"one list of tokens", `[[1,2]]`, Prompts{{Tokens: []int32{1, 2}}}, false},
+		{"two strings", `["a", "b"]`, Prompts{{Text: "a"}, {Text: "b"}}, false},
+		{"two lists", `[[1],[2]]`, Prompts{{Tokens: []int32{1}}, {Tokens: []int32{2}}}, false},
+		{"both kinds", `["a",[2]]`, Prompts{{Text: "a"}, {Tokens: []int32{2}}}, false},
+		{"list of null", `[null,null]`, nil, true},
+		{"token too large", `[3000000000]`, nil, true},
+		{"broken token", `[1.5]`, nil, true},
+		{"number", `5`, nil, true},
+		{"object in a list", `[{}]`, nil, true},
+		{"lists too deep", `[[[1]]]`, nil, true},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			var got Prompt
-			if err := json.Unmarshal([]byte(c.json), &got); (err != nil) != c.fails {
-				t.Fatalf("error %v, want one: %v", err, c.fails)
-			}
-			if c.fails {
-				return
-			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Error(diff)
-			}
-		})
+		t.Run(c.name, func(t *testing.T) { check(t, c.json, c.want, c.fails, "prompt") })
+	}
+}
+
+// check decodes a value; where it fails the error names the field.
+func check[T any](t *testing.T, text string, want T, fails bool, field string) {
+	t.Helper()
+	var got T
+	err := json.Unmarshal([]byte(text), &got)
+	if (err != nil) != fails {
+		t.Fatalf("error %v, want one: %v", err, fails)
+	}
+	if fails {
+		if wrong, ok := errors.AsType[*FieldError](err); !ok || wrong.Field != field {
+			t.Errorf("error %v does not name %s", err, field)
+		}
+		return
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -80,18 +84,7 @@ func TestStop(t *testing.T) {
 		{"number", `5`, nil, true},
 		{"list of numbers", `[5]`, nil, true},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			var got Stop
-			if err := json.Unmarshal([]byte(c.json), &got); (err != nil) != c.fails {
-				t.Fatalf("error %v, want one: %v", err, c.fails)
-			}
-			if c.fails {
-				return
-			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Error(diff)
-			}
-		})
+		t.Run(c.name, func(t *testing.T) { check(t, c.json, c.want, c.fails, "stop") })
 	}
 }
 
@@ -112,19 +105,24 @@ func FuzzRequest(f *testing.F) {
 				if m.Content == nil {
 					continue
 				}
-				text, err := json.Marshal(string(*m.Content))
+				text, err := json.Marshal(m.Content.Text)
 				if err != nil {
 					t.Fatal(err)
 				}
 				var again Content
-				if err := json.Unmarshal(text, &again); err != nil || again != *m.Content {
-					t.Fatalf("content %q came back as %q, %v", *m.Content, again, err)
+				if err := json.Unmarshal(text, &again); err != nil || again.Text != m.Content.Text {
+					t.Fatalf("content %q came back as %q, %v", m.Content.Text, again.Text, err)
 				}
 			}
 		}
 		var completion CompletionRequest
-		if json.Unmarshal(body, &completion) == nil && completion.Prompt.Tokens != nil && completion.Prompt.Text != "" {
-			t.Fatalf("prompt is both text and tokens: %+v", completion.Prompt)
+		if json.Unmarshal(body, &completion) != nil {
+			return
+		}
+		for _, p := range completion.Prompt {
+			if p.Tokens != nil && p.Text != "" {
+				t.Fatalf("prompt is both text and tokens: %+v", p)
+			}
 		}
 	})
 }
@@ -137,12 +135,18 @@ func TestChunkEncoderMakesJSON(t *testing.T) {
 	for _, chat := range []bool{true, false} {
 		e := NewChunkEncoder(chat, true, nasty, 5, nasty)
 		for name, encode := range map[string]func() []byte{
-			"role":            func() []byte { return e.Role(nil) },
-			"text":            func() []byte { return e.Text(nasty, nil) },
-			"text with usage": func() []byte { return e.Text(nasty, &u) },
-			"finish":          func() []byte { return e.Finish("stop", nil) },
-			"usage":           func() []byte { return e.Usage(u) },
-			"error":           func() []byte { return e.Error(NewError("server_error", nasty, "", "")) },
+			"role": func() []byte { return e.Chunk(&Delta{Role: true}, nil) },
+			"all": func() []byte {
+				return e.Chunk(&Delta{Index: 3, Text: nasty, Reasoning: nasty, Tools: []ToolDelta{{ID: nasty, Name: nasty}, {Index: 1, Arguments: nasty}},
+					Logprobs: &ChatLogprobs{Content: []ChatLogprob{{TopLogprob: TopLogprob{Token: nasty, Bytes: []int{255}}}}}, TokenIDs: []int32{1}, Prompt: []int32{2}}, &u)
+			},
+			"text":       func() []byte { return e.Chunk(&Delta{Text: nasty}, nil) },
+			"reasoning":  func() []byte { return e.Chunk(&Delta{Reasoning: nasty}, nil) },
+			"tool":       func() []byte { return e.Chunk(&Delta{Tools: []ToolDelta{{Arguments: nasty}}}, nil) },
+			"finish":     func() []byte { return e.Chunk(&Delta{Finish: "stop", Stopped: nasty}, nil) },
+			"stop token": func() []byte { return e.Chunk(&Delta{Finish: "stop", Stopped: 5}, nil) },
+			"usage":      func() []byte { return e.Usage(u) },
+			"error":      func() []byte { return e.Error(NewError("server_error", nasty, "", "")) },
 		} {
 			event := encode()
 			var d Decoder
@@ -165,7 +169,9 @@ func TestChunkEncoderMakesJSON(t *testing.T) {
 func BenchmarkChunk(b *testing.B) {
 	e := NewChunkEncoder(true, false, "chatcmpl-0123456789abcdef", 1700000000, "builtin")
 	b.ReportAllocs()
+	var d Delta
 	for b.Loop() {
-		e.Text(" moon", nil)
+		d.Text = " moon"
+		e.Chunk(&d, nil)
 	}
 }

@@ -1,11 +1,5 @@
 package openai
 
-import (
-	"strconv"
-
-	"github.com/tidwall/gjson"
-)
-
 // UsageReport counts the tokens of one request.
 type UsageReport struct {
 	PromptTokens        int                 `json:"prompt_tokens"`
@@ -32,6 +26,10 @@ type Completion struct {
 	Model   string      `json:"model"`
 	Choices []Choice    `json:"choices"`
 	Usage   UsageReport `json:"usage"`
+
+	// vLLM's, of a chat; of a completion they are in its choices.
+	PromptLogprobs []PromptLogprob `json:"prompt_logprobs,omitempty"`
+	PromptTokenIDs []int32         `json:"prompt_token_ids,omitempty"`
 }
 
 // Choice is one answer: Message in a chat, Text in a completion.
@@ -39,13 +37,59 @@ type Choice struct {
 	Index        int     `json:"index"`
 	Message      *Answer `json:"message,omitempty"`
 	Text         *string `json:"text,omitempty"`
+	Logprobs     any     `json:"logprobs"` // *ChatLogprobs, *CompletionLogprobs, or nil
 	FinishReason string  `json:"finish_reason"`
+	StopReason   any     `json:"stop_reason"` // vLLM's: the stop string, the stop token, or nil
+
+	TokenIDs       []int32         `json:"token_ids,omitempty"`
+	PromptTokenIDs []int32         `json:"prompt_token_ids,omitempty"`
+	PromptLogprobs []PromptLogprob `json:"prompt_logprobs,omitempty"`
 }
 
 // Answer is the assistant's message.
 type Answer struct {
-	Role    string `json:"role"`
-	Content string `json:"content"`
+	Role             string     `json:"role"`
+	Content          *string    `json:"content"` // nil where tool calls stand alone
+	ReasoningContent string     `json:"reasoning_content,omitempty"`
+	ToolCalls        []ToolCall `json:"tool_calls,omitempty"`
+}
+
+// ChatLogprobs are the log-probabilities of a chat's output, one entry a token.
+type ChatLogprobs struct {
+	Content []ChatLogprob `json:"content"`
+}
+
+// ChatLogprob is that of one token.
+type ChatLogprob struct {
+	TopLogprob
+	Top []TopLogprob `json:"top_logprobs"`
+}
+
+// TopLogprob is a token that is there, or could have been. Bytes are its exact
+// bytes, of which Token shows those that are no whole characters as U+FFFD.
+type TopLogprob struct {
+	Token   string  `json:"token"`
+	Logprob float32 `json:"logprob"`
+	Bytes   []int   `json:"bytes"`
+}
+
+// CompletionLogprobs are those of a completion: lists with one entry a token each.
+type CompletionLogprobs struct {
+	TextOffset    []int                `json:"text_offset"`    // in characters
+	TokenLogprobs []*float32           `json:"token_logprobs"` // nil for the first token of all
+	Tokens        []string             `json:"tokens"`
+	TopLogprobs   []map[string]float32 `json:"top_logprobs"`
+}
+
+// PromptLogprob is vLLM's entry for one token of a prompt, by token number: the
+// token that is there, and the likeliest ones. It is nil for the first token.
+type PromptLogprob map[string]RankedLogprob
+
+// RankedLogprob is one of them; Rank is 1 for the likeliest.
+type RankedLogprob struct {
+	Logprob float32 `json:"logprob"`
+	Rank    int     `json:"rank"`
+	Token   string  `json:"decoded_token"`
 }
 
 // Model is an entry of GET /v1/models. MaxModelLen is vLLM's addition.
@@ -63,109 +107,4 @@ type Model struct {
 type ModelList struct {
 	Object string  `json:"object"`
 	Data   []Model `json:"data"`
-}
-
-// ChunkEncoder writes the server-sent events of one streamed answer. It formats
-// by appending, so an event costs no allocation once its buffer has grown. Each
-// method returns a whole event that is valid until the next call.
-type ChunkEncoder struct {
-	chat  bool
-	usage bool   // every chunk has a usage field, null unless given
-	head  []byte // up to and including "choices":
-	buf   []byte
-}
-
-// NewChunkEncoder returns an encoder for a chat or a completion. With usage set,
-// every chunk has a usage field, as OpenAI's servers do with include_usage.
-func NewChunkEncoder(chat, usage bool, id string, created int64, model string) *ChunkEncoder {
-	object := "text_completion"
-	if chat {
-		object = "chat.completion.chunk"
-	}
-	head := append([]byte(nil), `data: {"id":`...)
-	head = gjson.AppendJSONString(head, id)
-	head = append(head, `,"object":"`+object+`","created":`...)
-	head = strconv.AppendInt(head, created, 10)
-	head = append(head, `,"model":`...)
-	head = gjson.AppendJSONString(head, model)
-	head = append(head, `,"choices":`...)
-	return &ChunkEncoder{chat: chat, usage: usage, head: head}
-}
-
-// Role is the chunk that opens a chat.
-func (e *ChunkEncoder) Role(u *UsageReport) []byte {
-	e.begin()
-	e.buf = append(e.buf, `[{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}]`...)
-	return e.end(u)
-}
-
-// Text is a chunk with a piece of the answer.
-func (e *ChunkEncoder) Text(text string, u *UsageReport) []byte {
-	e.begin()
-	e.choice(text, true)
-	e.buf = append(e.buf, `null}]`...)
-	return e.end(u)
-}
-
-// Finish is the chunk that ends the choice.
-func (e *ChunkEncoder) Finish(reason string, u *UsageReport) []byte {
-	e.begin()
-	e.choice("", false)
-	e.buf = gjson.AppendJSONString(e.buf, reason)
-	e.buf = append(e.buf, `}]`...)
-	return e.end(u)
-}
-
-// Usage is the chunk without choices that tells the usage at the end.
-func (e *ChunkEncoder) Usage(u UsageReport) []byte {
-	e.begin()
-	e.buf = append(e.buf, `[]`...)
-	return e.end(&u)
-}
-
-// Done is the event that ends a stream.
-func (e *ChunkEncoder) Done() []byte { return []byte("data: [DONE]\n\n") }
-
-// Error is the event of an error after the stream began; no Done follows it.
-func (e *ChunkEncoder) Error(err *Error) []byte {
-	e.buf = append(e.buf[:0], "data: "...)
-	e.buf = append(e.buf, ErrorBody(err)...)
-	return append(e.buf, "\n\n"...)
-}
-
-func (e *ChunkEncoder) begin() { e.buf = append(e.buf[:0], e.head...) }
-
-// choice writes the only choice up to the value of finish_reason.
-func (e *ChunkEncoder) choice(text string, withText bool) {
-	switch {
-	case e.chat && withText:
-		e.buf = append(e.buf, `[{"index":0,"delta":{"content":`...)
-		e.buf = gjson.AppendJSONString(e.buf, text)
-		e.buf = append(e.buf, '}')
-	case e.chat:
-		e.buf = append(e.buf, `[{"index":0,"delta":{}`...)
-	default:
-		e.buf = append(e.buf, `[{"index":0,"text":`...)
-		e.buf = gjson.AppendJSONString(e.buf, text)
-	}
-	e.buf = append(e.buf, `,"logprobs":null,"finish_reason":`...)
-}
-
-func (e *ChunkEncoder) end(u *UsageReport) []byte {
-	switch {
-	case u != nil:
-		e.buf = append(e.buf, `,"usage":{"prompt_tokens":`...)
-		e.buf = strconv.AppendInt(e.buf, int64(u.PromptTokens), 10)
-		e.buf = append(e.buf, `,"completion_tokens":`...)
-		e.buf = strconv.AppendInt(e.buf, int64(u.CompletionTokens), 10)
-		e.buf = append(e.buf, `,"total_tokens":`...)
-		e.buf = strconv.AppendInt(e.buf, int64(u.TotalTokens), 10)
-		e.buf = append(e.buf, `,"prompt_tokens_details":{"cached_tokens":`...)
-		e.buf = strconv.AppendInt(e.buf, int64(u.PromptTokensDetails.CachedTokens), 10)
-		e.buf = append(e.buf, `}}`...)
-	case e.usage:
-		e.buf = append(e.buf, `,"usage":null`...)
-	}
-	e.buf = append(e.buf, "}\n\n"...)
-	return e.buf
 }

@@ -117,8 +117,8 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *server) answer(w http.ResponseWriter, chat bool, tokens int) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	e := openai.NewChunkEncoder(chat, false, "x", 0, "m")
-	_, _ = w.Write(e.Text("word", nil))
-	_, _ = w.Write(e.Finish("length", nil))
+	_, _ = w.Write(e.Chunk(&openai.Delta{Text: "word"}, nil))
+	_, _ = w.Write(e.Chunk(&openai.Delta{Finish: "length"}, nil))
 	if !s.silent {
 		_, _ = w.Write(e.Usage(openai.NewUsageReport(tokens, 1, 0)))
 	}

@@ -1,0 +1,168 @@
+package server
+
+import (
+	"encoding/json"
+	"strings"
+	"sync"
+
+	"github.com/llmctl/llmctl/engine"
+	"github.com/llmctl/llmctl/engine/grammar"
+	"github.com/llmctl/llmctl/engine/model"
+	"github.com/llmctl/llmctl/internal/openai"
+)
+
+// constraint is what an answer is held to, before it is compiled.
+type constraint struct {
+	kind   string // of those below
+	source string
+	param  string // that asked for it
+}
+
+const (
+	anyObject = "object"
+	bySchema  = "schema"
+	byRegex   = "regex"
+	byChoice  = "choice" // source is the list in JSON
+)
+
+// constraintOf finds what a request wants, nil where it wants nothing. Only one may be
+// set.
+func constraintOf(c *openai.Constraints) (*constraint, *problem) {
+	var found []constraint
+	add := func(kind, source, param string) { found = append(found, constraint{kind, source, param}) }
+	if f := c.ResponseFormat; f != nil {
+		switch f.Type {
+		case "text":
+		case "json_object":
+			add(anyObject, "", "response_format")
+		case "json_schema":
+			if f.JSONSchema == nil || !given(f.JSONSchema.Schema) {
+				return nil, wrong("response_format", "When response_format type is 'json_schema', the 'json_schema' field must be provided.")
+			}
+			add(bySchema, string(f.JSONSchema.Schema), "response_format")
+		default:
+			return nil, wrong("response_format", "response_format.type is %q, expected text, json_object or json_schema", f.Type)
+		}
+	}
+	if s := c.StructuredOutputs; s != nil {
+		if s.Grammar != nil || s.StructuralTag != nil {
+			return nil, unsupported("structured_outputs", "use json, regex or choice, not grammar or structural_tag")
+		}
+		addAny(add, "structured_outputs", s.JSON, s.Regex, s.Choice)
+		if s.JSONObject != nil && *s.JSONObject {
+			add(anyObject, "", "structured_outputs")
+		}
+	}
+	if c.GuidedGrammar != nil {
+		return nil, unsupported("guided_grammar", "use guided_json, guided_regex or guided_choice")
+	}
+	addAny(add, "guided_json", c.GuidedJSON, c.GuidedRegex, c.GuidedChoice)
+	switch len(found) {
+	case 0:
+		return nil, nil
+	case 1:
+		return &found[0], nil
+	}
+	return nil, wrong(found[1].param, "You can only use one kind of constraints for structured outputs ('json', 'regex' or 'choice').")
+}
+
+func addAny(add func(kind, source, param string), param string, schema json.RawMessage, regex *string, choice []string) {
+	if len(schema) > 0 && string(schema) != "null" {
+		text := string(schema)
+		var quoted string
+		if json.Unmarshal(schema, &quoted) == nil { // vLLM takes a schema in a string as well
+			text = quoted
+		}
+		add(bySchema, text, param)
+	}
+	named := func(kind string) string { return strings.Replace(param, "guided_json", "guided_"+kind, 1) }
+	if regex != nil {
+		add(byRegex, *regex, named(byRegex))
+	}
+	if len(choice) > 0 {
+		list, err := json.Marshal(choice)
+		if err != nil {
+			panic(err) // strings always marshal
+		}
+		add(byChoice, string(list), named(byChoice))
+	}
+}
+
+// guides compile constraints for a tokenizer, and keep what they compiled last:
+// clients ask for the same again and again.
+type guides struct {
+	vocabulary func() *grammar.Vocabulary
+
+	mu   sync.Mutex
+	kept map[string]*grammar.Grammar
+}
+
+// keptGrammars and keptSource bound what is kept.
+const (
+	keptGrammars = 64
+	keptSource   = 64 << 10 // bytes
+)
+
+func newGuides(s *server) *guides {
+	return &guides{
+		kept: map[string]*grammar.Grammar{},
+		vocabulary: sync.OnceValue(func() *grammar.Vocabulary {
+			t := s.Tokenizer
+			return grammar.NewVocabulary(t.Size(), t.Bytes, t.Special, s.engine.EndTokens())
+		}),
+	}
+}
+
+// guide sets what holds a request's answers to a constraint.
+func (g *guides) guide(c *constraint, r *engine.Request) *problem {
+	if c == nil {
+		return nil
+	}
+	compiled, err := g.compile(c)
+	if err != nil {
+		return wrong(c.param, "%s: %v", c.param, err)
+	}
+	v := g.vocabulary()
+	r.Guide = func() model.Guide { return compiled.Matcher(v) }
+	return nil
+}
+
+func (g *guides) compile(c *constraint) (*grammar.Grammar, error) {
+	key := c.kind + "\x00" + c.source
+	g.mu.Lock()
+	known := g.kept[key]
+	g.mu.Unlock()
+	if known != nil {
+		return known, nil
+	}
+	compiled, err := c.compile() // outside of the lock: it takes its time
+	if err != nil || len(key) > keptSource {
+		return compiled, err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.kept) >= keptGrammars {
+		for old := range g.kept { // any one
+			delete(g.kept, old)
+			break
+		}
+	}
+	g.kept[key] = compiled
+	return compiled, nil
+}
+
+func (c *constraint) compile() (*grammar.Grammar, error) {
+	switch c.kind {
+	case anyObject:
+		return grammar.JSON(), nil
+	case bySchema:
+		return grammar.Schema(json.RawMessage(c.source), grammar.Options{})
+	case byRegex:
+		return grammar.Regex(c.source)
+	}
+	var list []string
+	if err := json.Unmarshal([]byte(c.source), &list); err != nil {
+		return nil, err
+	}
+	return grammar.Choice(list)
+}
