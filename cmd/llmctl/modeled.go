@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strings"
@@ -28,12 +29,12 @@ type modeledFlags struct {
 	engine               string
 	tensor               int
 	weightDType, kvDType string
-	gpuMemoryUtilization float64
+	timeScale            float64 // modeled seconds for each one that passes
 	calibration          string
 	outside              time.Duration // what a request takes outside of the engine; not a flag
 }
 
-const modeledFlagNames = "--engine, --tp, --weight-dtype, --kv-dtype, --gpu-memory-utilization and --calibration"
+const modeledFlagNames = "--engine, --tp, --weight-dtype, --kv-dtype, --calibration and --time-scale"
 
 func (f *modeledFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
@@ -41,18 +42,21 @@ func (f *modeledFlags) add(cmd *cobra.Command) {
 	countVar(flags, &f.tensor, "tp", "modeled: tensor-parallel size")
 	flags.StringVar(&f.weightDType, "weight-dtype", "", "modeled: weight format (default: the model's own)")
 	flags.StringVar(&f.kvDType, "kv-dtype", "", "modeled: KV cache format (default: as the checkpoint declares)")
-	flags.Float64Var(&f.gpuMemoryUtilization, "gpu-memory-utilization", 0, "modeled: share of memory that the engine may use (default: the engine's)")
+	flags.Float64Var(&f.timeScale, "time-scale", 0, "modeled: seconds of the model for each real one, e.g. 10 to go ten times as fast (default 1)")
 	flags.StringVar(&f.calibration, "calibration", "", "modeled: a file of llmctl calibrate, whose constants of the step model go before the built-in ones")
 }
 
 // modelDevice gives the engine the limits that the imitated one has on an
 // accelerator, and an executor that takes its time.
 func (f *engineFlags) modelDevice(c *engine.Config, accelerator string) error {
+	if scale := f.modeled.timeScale; scale < 0 || scale > maxTimeScale || scale != scale {
+		return fmt.Errorf("--time-scale %v, expected more than 0 and at most %d", scale, maxTimeScale)
+	}
 	r := sizing.Request{
 		Scenario: profiles.Scenario{
 			Model: f.model, Accelerator: accelerator, Engine: f.modeled.engine, Parallel: profiles.Parallel{Tensor: f.modeled.tensor},
 		},
-		WeightDType: f.modeled.weightDType, KVDType: f.modeled.kvDType, GPUMemoryUtilization: f.modeled.gpuMemoryUtilization,
+		WeightDType: f.modeled.weightDType, KVDType: f.modeled.kvDType, GPUMemoryUtilization: f.memoryUtilization,
 		BlockSize: f.blockSize, MaxModelLen: f.sched.MaxModelLen, MaxNumSeqs: f.sched.MaxNumSeqs, MaxNumBatchedTokens: f.sched.MaxNumBatchedTokens,
 		CalibrationFile: f.modeled.calibration,
 	}
@@ -81,10 +85,24 @@ func (f *engineFlags) modelDevice(c *engine.Config, accelerator string) error {
 	c.Sched.MaxModelLen = in.MaxModelLen
 	c.Sched.DisablePrefixCache = !in.PrefixCaching
 	c.BlockSize, c.Blocks = in.BlockSize, v.Blocks
-	c.Executor = modeled.New(modeled.Config{Facts: v.Facts, Device: v.Device, Constants: v.Constants})
-	f.modeled.outside = cost.Duration(v.Constants.RequestS)
+	clock, scale := modeled.Wall(), cmp.Or(f.modeled.timeScale, 1)
+	if scale != 1 {
+		clock = modeled.Scaled(clock, scale)
+	}
+	c.Now = clock.Now
+	c.Executor = modeled.New(modeled.Config{
+		Facts: v.Facts, Device: v.Device, Constants: v.Constants, Clock: clock, Behind: time.Duration(mostBehind * scale),
+	})
+	f.modeled.outside = time.Duration(float64(cost.Duration(v.Constants.RequestS)) / scale)
 	return nil
 }
+
+// mostBehind is how long this machine may be held up, in nanoseconds, without the model
+// taking it for idle time.
+const mostBehind = float64(100 * time.Millisecond)
+
+// maxTimeScale is far beyond what a machine can keep up with.
+const maxTimeScale = 10_000
 
 // later hands requests for answers on after what they take outside of the engine:
 // in the imitated server, its tokenizer, and on the way to the client.

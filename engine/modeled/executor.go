@@ -1,6 +1,7 @@
 package modeled
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/llmctl/llmctl/engine/model"
@@ -14,6 +15,7 @@ type Config struct {
 	Device    *profiles.Accelerator
 	Constants cost.Constants // of the engine that is imitated
 	Clock     Clock          // nil: the real time
+	Behind    time.Duration  // see mostBehind, on the Clock; 0 is that
 }
 
 // Executor implements engine.Executor. It belongs to the engine's loop.
@@ -29,10 +31,11 @@ func New(c Config) *Executor {
 	if c.Clock == nil {
 		c.Clock = Wall()
 	}
+	c.Behind = cmp.Or(c.Behind, mostBehind)
 	return &Executor{config: c}
 }
 
-// mostBehind is how late a step may begin after the one before it and still be
+// mostBehind is how late, in the real time, a step may begin after the one before it and still be
 // taken to follow at once. A machine that is held up for longer does not run the
 // missed steps in a burst.
 const mostBehind = 100 * time.Millisecond
@@ -42,7 +45,7 @@ const mostBehind = 100 * time.Millisecond
 // does not add up.
 func (e *Executor) Execute(sequences []*model.Sequence) error {
 	start := e.config.Clock.Now()
-	if e.busy && start-e.end < mostBehind {
+	if e.busy && start-e.end < e.config.Behind {
 		start = e.end
 	}
 	e.end, e.busy = start+e.duration(sequences), true

@@ -145,3 +145,16 @@ func TestWallClock(t *testing.T) {
 		}
 	}
 }
+
+// A clock that goes ten times as fast wakes after a tenth of the time, and not early.
+func TestScaledClock(t *testing.T) {
+	slow := &script{}
+	fast := Scaled(slow, 10)
+	fast.SleepUntil(5 * time.Second)
+	if diff := cmp.Diff([]time.Duration{500*time.Millisecond + 1}, slow.ends); diff != "" {
+		t.Errorf("sleeping until 5 s of the fast clock:\n%s", diff)
+	}
+	if now := fast.Now(); now < 5*time.Second || now > 5*time.Second+20*time.Nanosecond {
+		t.Errorf("the fast clock then says %s", now)
+	}
+}
