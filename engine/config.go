@@ -1,14 +1,11 @@
 package engine
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"time"
 
 	"github.com/llmctl/llmctl/engine/cpu"
-	"github.com/llmctl/llmctl/engine/kv"
 	"github.com/llmctl/llmctl/engine/model"
 	"github.com/llmctl/llmctl/engine/sched"
 	"github.com/llmctl/llmctl/internal/tokenizer"
@@ -31,6 +28,10 @@ type Idler interface{ Idle() }
 // Config says what the engine serves and with how much memory. The zero value
 // serves the built-in model with default limits.
 type Config struct {
+	// Weights are those of a model that was loaded, with its Tokenizer. Without, the
+	// engine serves Model with synthetic weights and the built-in tokenizer.
+	Weights   *model.Weights
+	Tokenizer tokenizer.Tokenizer
 	// Model is zero for the built-in one. An Executor of the caller's own may
 	// serve any; without one it has to be of a kind that package model knows.
 	Model profiles.Model
@@ -39,9 +40,20 @@ type Config struct {
 	Sched     sched.Config // zero limits take those of DefaultLimits
 	BlockSize int          // tokens per KV block; 0 is 16, as in vLLM, or MaxModelLen if that is less
 	Blocks    int          // KV blocks that requests can use; 0 takes KVBytes
-	KVBytes   int64        // memory for the KV cache; 0 is room for 64k tokens
-	MaxQueue  int          // requests taken in beyond Sched.MaxNumSeqs; 0 is no limit
-	Workers   int          // goroutines that compute; 0 is GOMAXPROCS
+	KVBytes   int64        // memory for the KV cache; 0 takes MemoryUtilization
+	// MemoryUtilization is the share of MemoryLimit that weights and KV cache may take
+	// together; the cache has no more than Sched.MaxNumSeqs of the longest requests can
+	// use. 0 is a cache with room for 64k tokens.
+	MemoryUtilization float64
+	KVDType           string // format of K and V in the cache: see KVDTypes; empty is auto
+
+	// Requests are refused with a *BusyError beyond these; 0 is no limit.
+	MaxQueue       int           // requests taken in beyond Sched.MaxNumSeqs
+	MaxQueueTokens int           // prompt tokens of requests that wait, unless only one does
+	MaxQueueDelay  time.Duration // that a request would have to wait, at the pace of late
+
+	Speculate Speculate // zero: not at all
+	Workers   int       // goroutines that compute; 0 is GOMAXPROCS
 
 	// MemoryLimit is the memory in which the KV cache has to fit, in bytes; 0 is
 	// unknown. Go ends a process that cannot have the memory it asks for.
@@ -51,6 +63,7 @@ type Config struct {
 	OnError func(error)
 
 	Executor Executor             // nil: the CPU
+	StepLog  func(*Step)          // hears of each step that ran, in the engine's loop, and keeps nothing of it; nil: nobody does
 	Observe  func(*sched.Batch)   // sees each batch before it runs, in the engine's loop; nil: nobody does
 	Now      func() time.Duration // monotonic time since some start; nil: the wall clock
 }
@@ -75,7 +88,7 @@ func DefaultLimits(maxPositions int) sched.Config {
 
 // withDefaults fills what is zero and checks the rest.
 func (c Config) withDefaults() (Config, model.Shape, error) {
-	if len(c.Model.Layers) == 0 && c.Model.Name == "" {
+	if c.Weights == nil && len(c.Model.Layers) == 0 && c.Model.Name == "" {
 		builtin, err := profiles.LoadModel(profiles.BuiltinModel)
 		if err != nil {
 			return c, model.Shape{}, err
@@ -86,7 +99,10 @@ func (c Config) withDefaults() (Config, model.Shape, error) {
 	if err != nil {
 		return c, shape, err
 	}
-	if shape.Vocab < tokenizer.Size {
+	if c.Tokenizer == nil {
+		c.Tokenizer = tokenizer.Builtin()
+	}
+	if c.Weights == nil && shape.Vocab < tokenizer.Size {
 		return c, shape, fmt.Errorf("model %q has a vocabulary of %d, the built-in tokenizer needs %d", shape.Name, shape.Vocab, tokenizer.Size)
 	}
 	if c.Sched == (sched.Config{}) {
@@ -114,12 +130,18 @@ func (c Config) withDefaults() (Config, model.Shape, error) {
 	if c.Sched.MaxModelLen > shape.MaxPositions {
 		return c, shape, fmt.Errorf("max_model_len %d is more than the %d positions of model %q", c.Sched.MaxModelLen, shape.MaxPositions, shape.Name)
 	}
+	if c.Speculate, err = c.Speculate.withDefaults(shape, c.Sched.MaxModelLen); err != nil {
+		return c, shape, err
+	}
 	return c.withMemory(shape)
 }
 
 // shape is the sizes of the model. Of one that an Executor of the caller's own
 // serves the engine needs but few.
 func (c Config) shape() (model.Shape, error) {
+	if c.Weights != nil {
+		return c.Weights.Shape, c.Weights.Shape.Check()
+	}
 	if c.Executor == nil {
 		return model.ShapeOf(c.Model)
 	}
@@ -131,44 +153,6 @@ func (c Config) shape() (model.Shape, error) {
 		return s, fmt.Errorf("model %q has %d positions", s.Name, s.MaxPositions)
 	}
 	return s, nil
-}
-
-func (c Config) withMemory(shape model.Shape) (Config, model.Shape, error) {
-	if err := c.checkCounts(); err != nil {
-		return c, shape, err
-	}
-	if c.Executor != nil { // whose memory is its own affair
-		if c.KVBytes > 0 {
-			return c, shape, errors.New("a KV cache in bytes for an executor of the caller's own, expected a number of blocks")
-		}
-		c.Blocks = cmp.Or(c.Blocks, kv.BlocksFor(defaultKVTokens, c.BlockSize))
-		return c, shape, nil
-	}
-	tokenBytes := int64(shape.KVBytesPerToken())
-	if int64(c.BlockSize) > maxKVBytes/tokenBytes { // the product below could overflow
-		return c, shape, fmt.Errorf("a KV block of %d tokens, expected less than 1 TiB", c.BlockSize)
-	}
-	blockBytes := int64(c.BlockSize) * tokenBytes
-	asked := fmt.Sprintf("%d KV blocks of %d tokens", c.Blocks, c.BlockSize)
-	switch {
-	case c.Blocks > 0:
-	case c.KVBytes > 0:
-		asked = fmt.Sprintf("a KV cache of %d bytes", c.KVBytes)
-		c.Blocks = int(c.KVBytes / blockBytes)
-	default:
-		asked = fmt.Sprintf("a KV cache for %d tokens", defaultKVTokens)
-		c.Blocks = kv.BlocksFor(defaultKVTokens, c.BlockSize)
-	}
-	switch {
-	case c.Blocks < 1:
-		return c, shape, fmt.Errorf("%s cannot hold one block of %d tokens, which takes %d bytes", asked, c.BlockSize, blockBytes)
-	case int64(c.Blocks) > maxKVBytes/blockBytes:
-		return c, shape, fmt.Errorf("%s: expected less than 1 TiB, of which each block takes %d bytes", asked, blockBytes)
-	case c.MemoryLimit > 0 && int64(c.Blocks) >= c.MemoryLimit/blockBytes: // one more is the null block
-		return c, shape, fmt.Errorf("a KV cache of %d bytes does not fit into the memory of this machine, %d bytes",
-			int64(c.Blocks)*blockBytes, c.MemoryLimit)
-	}
-	return c, shape, nil
 }
 
 func (c Config) checkCounts() error {
@@ -183,6 +167,8 @@ func (c Config) checkCounts() error {
 		{"memory limit in bytes", c.MemoryLimit, 0, math.MaxInt64},
 		{"number of workers", int64(c.Workers), 0, maxWorkers},
 		{"length of the queue", int64(c.MaxQueue), 0, math.MaxInt32},
+		{"prompt tokens in the queue", int64(c.MaxQueueTokens), 0, math.MaxInt64},
+		{"delay in the queue", int64(c.MaxQueueDelay), 0, math.MaxInt64},
 	} {
 		switch {
 		case f.value < f.min && f.min == 0:
@@ -208,7 +194,11 @@ func (c Config) executor(shape model.Shape, poolBlocks int) (Executor, error) {
 	if c.Executor != nil {
 		return c.Executor, nil
 	}
-	return cpu.New(model.Synthetic(shape, c.Seed), cpu.Config{
+	weights := c.Weights
+	if weights == nil {
+		weights = model.Synthetic(shape, c.Seed)
+	}
+	return cpu.New(weights, cpu.Config{
 		Blocks: poolBlocks, BlockSize: c.BlockSize, MaxPositions: c.Sched.MaxModelLen, Workers: c.Workers,
 	})
 }

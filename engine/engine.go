@@ -9,6 +9,7 @@ import (
 	"github.com/llmctl/llmctl/engine/kv"
 	"github.com/llmctl/llmctl/engine/model"
 	"github.com/llmctl/llmctl/engine/sched"
+	"github.com/llmctl/llmctl/internal/tokenizer"
 )
 
 // Engine serves one model. Its methods may be called from any goroutine.
@@ -18,6 +19,7 @@ type Engine struct {
 	window   int
 	now      func() time.Duration
 	executor Executor
+	drafter  *drafter      // nil: no draft model
 	wake     chan struct{} // capacity 1: the inbox or closing changed
 	done     chan struct{} // the loop has ended
 
@@ -27,14 +29,19 @@ type Engine struct {
 	left    []sched.ID // abandoned, not yet seen by the loop
 	closing bool
 	stats   Stats
+	queue   queue
+	load    int // answers of all requests
+	pace    pace
 
-	// requests is written by the loop alone, holding mu.
+	// requests and answers are written by the loop alone, holding mu.
 	requests map[sched.ID]*live
+	answers  map[sched.ID]*answer
 
 	// Owned by the loop.
 	sched     *sched.Scheduler
 	sequences []*model.Sequence
 	results   []sched.Result
+	step      Step    // for the step log
 	faults    []error // not yet reported
 }
 
@@ -49,18 +56,23 @@ func New(c Config) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	drafter, err := c.drafter(c.Blocks + 1)
+	if err != nil {
+		executor.Close()
+		return nil, err
+	}
 	if c.Now == nil {
 		start := time.Now()
 		c.Now = func() time.Duration { return time.Since(start) }
 	}
 	e := &Engine{
-		config: c, shape: shape, now: c.Now, executor: executor,
+		config: c, shape: shape, now: c.Now, executor: executor, drafter: drafter,
 		wake: make(chan struct{}, 1), done: make(chan struct{}),
 		sched:    sched.New(c.Sched, pool),
-		requests: map[sched.ID]*live{},
+		requests: map[sched.ID]*live{}, answers: map[sched.ID]*answer{},
 	}
 	e.window = e.sched.Window()
-	e.stats = newStats(e.window, c.BlockSize, pool.Usable())
+	e.stats = newStats(e.window, c.BlockSize, pool.Usable(), c.Speculate.Tokens)
 	go e.loop()
 	return e, nil
 }
@@ -71,35 +83,38 @@ func (e *Engine) ModelName() string { return e.shape.Name }
 // Window is how many tokens prompt and output of one request may have together.
 func (e *Engine) Window() int { return e.window }
 
+// Tokenizer is the served model's.
+func (e *Engine) Tokenizer() tokenizer.Tokenizer { return e.config.Tokenizer }
+
 // Now is the engine's clock.
 func (e *Engine) Now() time.Duration { return e.now() }
 
 // Submit queues a request. When ctx ends or its reader leaves, wherever the
 // request then is, it is aborted and its blocks are free from the loop's next turn
-// on; the stream ends with the reason "abort". Submit returns an error of Validate, ErrQueueFull or
+// on; the stream ends with the reason "abort". Submit returns an error of Validate, a *BusyError or
 // ErrClosed.
 func (e *Engine) Submit(ctx context.Context, r Request) (*Stream, error) {
 	if err := r.Validate(e.window); err != nil {
 		return nil, err
 	}
+	if err := r.checkTokens(e.shape.Vocab); err != nil {
+		return nil, err
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
+	id, err := e.reserve(&r)
+	if err != nil {
+		return nil, err
+	}
+	l := e.newLive(id, r, e.now()) // copies the prompt and may make guides, so without the lock
+	leave := func() { e.abandon(l.id) }
+	l.stream = newStream(l.left, leave)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	switch {
-	case e.closing:
+	if e.closing {
 		return nil, ErrClosed
-	case e.config.MaxQueue > 0 && len(e.requests)+len(e.inbox) >= e.config.Sched.MaxNumSeqs+e.config.MaxQueue:
-		return nil, ErrQueueFull
 	}
-	e.nextID++
-	l := newLive(e.nextID, r, e.config.BlockSize, e.now())
-	if !r.Seeded {
-		l.sequence.Sampling.Seed = e.config.Seed + uint64(l.id)
-	}
-	leave := func() { e.abandon(l.id) }
-	l.stream = newStream(leave)
 	e.inbox = append(e.inbox, l)
 	l.forget = context.AfterFunc(ctx, leave)
 	e.signal()
@@ -126,6 +141,7 @@ func (e *Engine) Stats() Stats {
 	defer e.mu.Unlock()
 	s := e.stats.clone()
 	s.Waiting += len(e.inbox)
+	s.QueueTokens = e.queue.tokens
 	return s
 }
 

@@ -5,14 +5,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/llmctl/llmctl/engine/model"
 	"github.com/llmctl/llmctl/engine/sched"
 )
 
 // loop is the goroutine that owns the scheduler.
 func (e *Engine) loop() {
 	defer close(e.done)
-	defer e.executor.Close()
+	defer e.closeExecutors()
 	for {
 		closing := e.admit()
 		e.report()
@@ -39,25 +38,32 @@ func (e *Engine) admit() (closing bool) {
 	defer e.mu.Unlock()
 	for _, l := range e.inbox {
 		e.requests[l.id] = l
-		err := e.sched.Add(&sched.Request{
-			ID: l.id, Prompt: len(l.request.Tokens), MaxTokens: l.request.MaxTokens,
-			Priority: l.request.Priority, Arrival: l.arrival, Hash: l.hash,
-		})
-		if err != nil {
+		for _, a := range l.answers {
+			e.answers[a.id] = a
+		}
+		if err := e.sched.Add(l.answers[0].needs()); err != nil {
 			// Submit has checked all that Add checks, so this is a defect.
 			e.faults = append(e.faults, fmt.Errorf("adding a request: %w", err))
-			e.finish(l, sched.Failed)
+			e.finishRequest(l, sched.Failed)
 		}
 	}
 	e.inbox = slices.Delete(e.inbox, 0, len(e.inbox))
 	for _, id := range e.left {
 		if l, ok := e.requests[id]; ok {
-			e.sched.Abort(id)
-			e.finish(l, sched.Aborted)
+			e.abort(l)
+			e.finishRequest(l, sched.Aborted)
 		}
 	}
 	e.left = e.left[:0]
 	return e.closing
+}
+
+// abort takes all answers of a request from the scheduler, which does not know those
+// that have ended or not begun.
+func (e *Engine) abort(l *live) {
+	for _, a := range l.answers {
+		e.sched.Abort(a.id)
+	}
 }
 
 // report tells OnError what went wrong. The loop holds no lock meanwhile.
@@ -83,103 +89,105 @@ func (e *Engine) run(batch *sched.Batch) {
 	if e.config.Observe != nil {
 		e.config.Observe(batch)
 	}
-	e.sequences = e.sequences[:0]
-	for _, entry := range batch.Entries {
-		e.sequences = append(e.sequences, e.prepare(entry, batch.At))
-	}
-	if err := e.executor.Execute(e.sequences); err != nil {
+	e.prepareAll(batch)
+	begin := e.now()
+	if err := e.execute(); err != nil {
 		e.faults = append(e.faults, fmt.Errorf("running a step of %d sequences: %w", len(e.sequences), err))
 		e.report() // first: whoever is told next may ask why
 		e.fail(batch)
 		return
 	}
 	now := e.now()
+	e.logStep(batch, begin, now)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.stats.StepTokens.observe(float64(batch.Tokens))
 	e.results = e.results[:0]
-	for _, entry := range batch.Entries {
-		if entry.Sample {
-			e.results = append(e.results, e.take(e.requests[entry.ID], entry, now))
-		}
+	for i := range batch.Entries {
+		e.collect(&batch.Entries[i], now)
 	}
 	for _, f := range e.sched.Complete(batch, e.results) {
-		e.finish(e.requests[f.ID], f.Reason)
+		e.finish(e.answers[f.ID], f.Reason)
 	}
 	for _, r := range e.results {
-		if l, ok := e.requests[r.ID]; ok {
-			l.publish()
+		if a, ok := e.answers[r.ID]; ok {
+			a.publish()
 		}
 	}
 	e.stats.Stats = e.sched.Stats()
 }
 
-// prepare fills in the executor's view of one entry.
-func (e *Engine) prepare(entry sched.Entry, at time.Duration) *model.Sequence {
-	l := e.requests[entry.ID]
-	if l.admitted < 0 {
-		l.admitted = at
-		l.event.Queued = at - l.arrival
+// prepareAll fills in the executor's view of a batch.
+func (e *Engine) prepareAll(batch *sched.Batch) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, id := range batch.Preempted {
+		e.answers[id].preemptions++
 	}
-	s := &l.sequence
-	s.Tokens = l.tokens[entry.Start : entry.Start+entry.Tokens]
-	s.Start, s.Blocks, s.Sample = entry.Start, entry.Blocks, entry.Sample
-	s.Forbidden = nil
-	if l.outputs() < l.request.MinTokens {
-		s.Forbidden = e.shape.EOS
+	e.sequences = e.sequences[:0]
+	for i := range batch.Entries {
+		e.sequences = append(e.sequences, e.prepare(&batch.Entries[i], batch.At))
 	}
-	return s
+	e.pace.turn(batch.At, e.sched.Waiting() > 0)
 }
 
-// take adds a sampled token to its request and decides whether it ends it. The
-// order is vLLM's: end of sequence before stop strings; the limits are the
-// scheduler's to find.
-func (e *Engine) take(l *live, entry sched.Entry, now time.Duration) sched.Result {
-	token := l.sequence.Next
-	l.tokens = append(l.tokens, token)
-	e.stats.token(l, entry.Cached, now)
-	if l.first < 0 {
-		l.first = now
-	}
-	l.last = now
-	l.event.Tokens++
-	l.event.Cached, l.event.Output = entry.Cached, l.outputs()
-
-	result := sched.Result{ID: l.id, Tokens: 1}
-	early := l.outputs() < l.request.MinTokens
-	switch {
-	case e.isEOS(token) && !l.request.IgnoreEOS && !early:
-		result.Finish = sched.Stop
-	case early:
-		l.event.Text += l.text.pass(token)
-	default:
-		ready, stop := l.text.push(token)
-		l.event.Text += ready
-		if stop != "" {
-			result.Finish = sched.Stop
+// execute runs the step, after a draft model has said what may come.
+func (e *Engine) execute() error {
+	if e.drafter != nil {
+		if err := e.drafter.fill(e.sequences); err != nil {
+			return fmt.Errorf("drafting: %w", err)
 		}
 	}
-	return result
+	return e.executor.Execute(e.sequences)
 }
 
-// publish hands out the pending event, unless it carries no text yet: its tokens
-// then go with the next one that does.
-func (l *live) publish() {
-	if l.event.Text == "" && l.event.Finish == sched.Running {
+// collect takes what a step gave one entry.
+func (e *Engine) collect(entry *sched.Entry, now time.Duration) {
+	a := e.answers[entry.ID]
+	if a.index == 0 {
+		a.score()
+	}
+	if !entry.Sample {
 		return
 	}
-	l.stream.put(l.event)
-	l.event.Text, l.event.Tokens = "", 0
+	first := a.first < 0
+	result := e.take(a, entry.Cached, now)
+	if result.Finish == sched.Running {
+		result.Drafts = e.propose(a)
+	}
+	e.results = append(e.results, result)
+	if first && len(a.of.answers) > 1 {
+		e.fork(a, entry.Cached, now)
+	}
 }
 
-// finish ends a request's stream.
-func (e *Engine) finish(l *live, reason sched.FinishReason) {
-	l.forget()
-	l.event.Text += l.text.flush()
-	l.event.Finish = reason
-	e.stats.end(l, reason, e.now())
-	l.publish()
-	delete(e.requests, l.id)
+// finish ends an answer, and with the last one its request.
+func (e *Engine) finish(a *answer, reason sched.FinishReason) {
+	l := a.of
+	a.ended = true
+	a.event.Text += a.text.flush()
+	a.event.Finish = reason
+	a.event.Times = Times{Arrival: l.arrival, Admitted: a.admitted, First: a.first, Last: a.last, Preemptions: a.preemptions}
+	e.stats.end(a, reason, e.now())
+	a.publish()
+	delete(e.answers, a.id)
+	e.load--
+	l.longest = max(l.longest, a.outputs())
+	if l.left--; l.left == 0 {
+		l.forget()
+		e.dequeue(l)
+		e.stats.endRequest(l)
+		delete(e.requests, l.id)
+	}
+}
+
+// finishRequest ends those answers of a request that have not ended.
+func (e *Engine) finishRequest(l *live, reason sched.FinishReason) {
+	for _, a := range l.answers {
+		if !a.ended {
+			e.finish(a, reason)
+		}
+	}
 }
 
 // fail ends every request after a step that could not run, because the prefix
@@ -187,8 +195,8 @@ func (e *Engine) finish(l *live, reason sched.FinishReason) {
 func (e *Engine) fail(batch *sched.Batch) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for id := range e.requests {
-		e.sched.Abort(id)
+	for _, l := range e.requests {
+		e.abort(l)
 	}
 	e.sched.Complete(batch, nil)
 	e.finishAll(sched.Failed)
@@ -207,6 +215,6 @@ func (e *Engine) stop() {
 
 func (e *Engine) finishAll(reason sched.FinishReason) {
 	for _, l := range e.requests {
-		e.finish(l, reason)
+		e.finishRequest(l, reason)
 	}
 }

@@ -3,9 +3,9 @@ package engine
 import (
 	"errors"
 	"fmt"
-	"time"
+	"math"
+	"slices"
 
-	"github.com/llmctl/llmctl/engine/kv"
 	"github.com/llmctl/llmctl/engine/model"
 	"github.com/llmctl/llmctl/engine/sched"
 )
@@ -34,20 +34,28 @@ type Request struct {
 	Guide func() model.Guide
 }
 
-// Errors of Submit, besides *sched.TooLongError.
-var (
-	ErrClosed    = errors.New("the engine is shut down")
-	ErrQueueFull = errors.New("too many requests are waiting")
-)
-
 // maxTemperature keeps logits divided by the temperature apart in float32.
 const maxTemperature = 1_000_000
+
+// MaxTopLogprobs is the most alternatives beside a log-probability: vLLM's default of
+// --max-logprobs.
+const MaxTopLogprobs = 20
+
+const (
+	maxAnswers    = 128 // OpenAI's
+	maxRepetition = 1_000_000
+	maxBias       = 1_000_000 // far beyond what decides alone; OpenAI's is 100
+)
 
 // Validate reports parameters that make no sense, in the words of the API.
 func (r *Request) Validate(window int) error {
 	switch s := r.Sampling; {
 	case len(r.Tokens) == 0:
 		return errors.New("prompt must have at least 1 token")
+	case r.N < 0:
+		return fmt.Errorf("n must be at least 1, got %d", r.N)
+	case r.N > maxAnswers:
+		return fmt.Errorf("n must be at most %d, got %d", maxAnswers, r.N)
 	case r.MaxTokens < 1:
 		return fmt.Errorf("max_tokens must be at least 1, got %d", r.MaxTokens)
 	case r.MinTokens < 0 || r.MinTokens > r.MaxTokens:
@@ -62,49 +70,48 @@ func (r *Request) Validate(window int) error {
 		return fmt.Errorf("min_p must be in [0, 1], got %v", s.MinP)
 	case s.TopK < 0:
 		return fmt.Errorf("top_k must be 0 (disable), or at least 1, got %d", s.TopK)
+	case !(s.Presence >= -2 && s.Presence <= 2):
+		return fmt.Errorf("presence_penalty must be in [-2, 2], got %v", s.Presence)
+	case !(s.Frequency >= -2 && s.Frequency <= 2):
+		return fmt.Errorf("frequency_penalty must be in [-2, 2], got %v", s.Frequency)
+	case !(s.Repetition >= 0 && s.Repetition <= maxRepetition):
+		return fmt.Errorf("repetition_penalty must be greater than zero, got %v", s.Repetition)
+	case r.TopLogprobs < 0:
+		return fmt.Errorf("logprobs must be non-negative, got %d", r.TopLogprobs)
+	case r.TopLogprobs > MaxTopLogprobs:
+		return fmt.Errorf("requested sample logprobs of %d, which is greater than max allowed: %d", r.TopLogprobs, MaxTopLogprobs)
+	case r.TopPromptLogprobs < 0:
+		return fmt.Errorf("prompt_logprobs must be non-negative, got %d", r.TopPromptLogprobs)
+	case r.TopPromptLogprobs > MaxTopLogprobs:
+		return fmt.Errorf("requested prompt logprobs of %d, which is greater than max allowed: %d", r.TopPromptLogprobs, MaxTopLogprobs)
 	case len(r.Tokens) >= window:
 		return &sched.TooLongError{Prompt: len(r.Tokens), Limit: window}
 	}
-	for _, s := range r.Stop {
-		if s == "" {
-			return errors.New("stop cannot contain an empty string")
+	if slices.Contains(r.Stop, "") {
+		return errors.New("stop cannot contain an empty string")
+	}
+	for _, b := range r.Sampling.Bias {
+		if math.IsNaN(float64(b.Value)) || b.Value > maxBias {
+			return fmt.Errorf("logit_bias of token %d must be a number of at most %d, got %v", b.Token, maxBias, b.Value)
 		}
 	}
 	return nil
 }
 
-// live is a request that is being served. The loop owns it, its Stream
-// excepted.
-type live struct {
-	id       sched.ID
-	request  Request
-	tokens   []int32 // prompt and output
-	sequence model.Sequence
-	chain    chain
-	text     text
-	stream   *Stream
-	event    Event       // what the stream has not heard yet
-	forget   func() bool // stops watching the client's context
-
-	arrival  time.Duration
-	admitted time.Duration // first start; −1 before
-	first    time.Duration // first output token; −1 before
-	last     time.Duration
-}
-
-func newLive(id sched.ID, r Request, blockSize int, now time.Duration) *live {
-	l := &live{
-		id: id, request: r, arrival: now, admitted: -1, first: -1,
-		tokens: append(make([]int32, 0, len(r.Tokens)+min(r.MaxTokens, 1024)), r.Tokens...),
-		chain:  chain{size: blockSize, salt: r.CacheSalt},
-		text:   text{stops: r.Stop},
+// checkTokens reports tokens that a model does not have, in vLLM's words.
+func (r *Request) checkTokens(vocab int) error {
+	for _, t := range r.Tokens {
+		if t < 0 || int(t) >= vocab {
+			return fmt.Errorf("Token id %d is out of vocabulary", t) //nolint:staticcheck // vLLM's text
+		}
 	}
-	l.sequence.Sampling = r.Sampling
-	return l
+	for _, b := range r.Sampling.Bias {
+		if b.Token < 0 || int(b.Token) >= vocab {
+			return fmt.Errorf("token_id(s) [%d] in logit_bias contain out-of-vocab token ids. Vocabulary size: %d", b.Token, vocab)
+		}
+	}
+	return nil
 }
 
-// hash is the scheduler's view of the request's content.
-func (l *live) hash(i int) kv.Hash { return l.chain.at(l.tokens, i) }
-
-// outputs is how many tokens have been sampled.
-func (l *live) outputs() int { return len(l.tokens) - len(l.request.Tokens) }
+// answers is how many answers are wanted.
+func (r *Request) answers() int { return max(1, r.N) }

@@ -47,12 +47,14 @@ type Stream struct {
 	mu    sync.Mutex
 	queue []Event
 	head  int
-	ended bool // the event with a Finish was queued
+	left  int // answers that have not ended
 	ready chan struct{}
 	leave func()
 }
 
-func newStream(leave func()) *Stream { return &Stream{ready: make(chan struct{}, 1), leave: leave} }
+func newStream(answers int, leave func()) *Stream {
+	return &Stream{left: answers, ready: make(chan struct{}, 1), leave: leave}
+}
 
 // Leave aborts the request, unless it has ended, and may be called more than
 // once. When it returns the engine knows, so that the request is in no step that
@@ -60,15 +62,15 @@ func newStream(leave func()) *Stream { return &Stream{ready: make(chan struct{},
 // time soon.
 func (s *Stream) Leave() {
 	s.mu.Lock()
-	ended := s.ended
+	ended := s.left == 0
 	s.mu.Unlock()
 	if !ended {
 		s.leave()
 	}
 }
 
-// Next returns the next event, waiting for it if need be. The last one has a
-// Finish; after it Next returns io.EOF. If ctx ends first its cause is returned;
+// Next returns the next event, waiting for it if need be. The last one of each answer
+// has a Finish; after that of the last answer Next returns io.EOF. If ctx ends first its cause is returned;
 // the request itself goes on until Leave or the end of Submit's context.
 func (s *Stream) Next(ctx context.Context) (Event, error) {
 	for {
@@ -89,7 +91,7 @@ func (s *Stream) take() (e Event, ok, ended bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.head == len(s.queue) {
-		return Event{}, false, s.ended
+		return Event{}, false, s.left == 0
 	}
 	e = s.queue[s.head]
 	s.head++
@@ -102,7 +104,9 @@ func (s *Stream) take() (e Event, ok, ended bool) {
 func (s *Stream) put(e Event) {
 	s.mu.Lock()
 	s.queue = append(s.queue, e)
-	s.ended = s.ended || e.Finish != sched.Running
+	if e.Finish != sched.Running {
+		s.left--
+	}
 	s.mu.Unlock()
 	select {
 	case s.ready <- struct{}{}:

@@ -15,12 +15,13 @@ import (
 // with stop strings are not late. The text is the same.
 type text struct {
 	stops   []string
-	decoder tokenizer.Stream
+	keep    bool // a stop string is sent
+	decoder tokenizer.Decoder
 	held    string // decoded and not sent: a proper prefix of a stop string
 }
 
 // push adds a token. ready is what may be sent now; stop is the stop string
-// that was completed, of which nothing is sent.
+// that was completed, of which nothing is sent unless it is kept.
 func (t *text) push(token int32) (ready, stop string) {
 	decoded := t.decoder.Push(token)
 	if len(t.stops) == 0 {
@@ -53,7 +54,11 @@ func (t *text) scan(decoded string) (ready, stop string) {
 		}
 	}
 	if at >= 0 {
-		t.held, t.decoder = "", tokenizer.Stream{}
+		t.held = ""
+		t.decoder.Flush() // what stands behind it
+		if t.keep {
+			at += len(stop)
+		}
 		return all[:at], stop
 	}
 	keep := 0

@@ -27,7 +27,7 @@ func TestStopStrings(t *testing.T) {
 				break
 			}
 		}
-		x := text{stops: stops}
+		x := text{stops: stops, decoder: new(tokenizer.Stream)}
 		var got strings.Builder
 		done := false
 		for _, b := range []byte(whole) {
@@ -72,7 +72,7 @@ func TestTextIsHeldOnlyWhileAStopMayBegin(t *testing.T) {
 		{"overlapping begin", []string{"aab"}, "aaab", []string{"", "", "a", ""}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			x := text{stops: c.stops}
+			x := text{stops: c.stops, decoder: new(tokenizer.Stream)}
 			var got []string
 			for _, b := range []byte(c.tokens) {
 				ready, _ := x.push(8 + int32(b))

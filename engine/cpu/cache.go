@@ -47,6 +47,15 @@ func (c *cache) write(layer int, table []kv.Block, position int, key, value []fl
 	}
 }
 
+// copy gives a block the content of another one, in all layers.
+func (c *cache) copy(b model.Copy) {
+	n := c.heads * c.blockSize * c.dim
+	for layer := range c.keys {
+		copy(c.keys[layer][int(b.To)*n:][:n], c.keys[layer][int(b.From)*n:][:n])
+		copy(c.values[layer][int(b.To)*n:][:n], c.values[layer][int(b.From)*n:][:n])
+	}
+}
+
 // check returns an error if a table does not cover the first n tokens or names a
 // block outside the cache.
 func (c *cache) check(table []kv.Block, n int) error {

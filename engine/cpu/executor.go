@@ -29,12 +29,13 @@ type Executor struct {
 
 	// The step in progress.
 	rows     []row     // one per token
-	sampled  []int     // rows whose next token is wanted
+	sampled  []place   // rows whose logits are wanted
+	heads    [][2]int  // parts of sampled, all places of a sequence in one
 	x        []float32 // residual stream, [row][hidden]
 	q        []float32 // queries, then attention output, [row][queries]
 	layer    int
 	tile     int // rows per tile
-	headTile int // sampled rows per tile
+	headTile int // rows whose logits a worker computes at once
 	phases   struct{ begin, layer, head func(worker, tile int) }
 }
 
@@ -44,6 +45,9 @@ type row struct {
 	position int
 	token    int32
 }
+
+// place is a row whose logits are wanted.
+type place struct{ row, index int }
 
 // maxTile bounds the rows that a worker takes at once: enough to use each weight
 // several times, few enough for their activations to stay in the caches.
@@ -91,12 +95,17 @@ func (e *Executor) Execute(sequences []*model.Sequence) error {
 	if err := e.plan(sequences); err != nil {
 		return err
 	}
+	for _, s := range sequences {
+		for _, c := range s.Copies {
+			e.cache.copy(c)
+		}
+	}
 	n := tiles(len(e.rows), e.tile)
 	e.team.run(n, e.phases.begin)
 	for e.layer = range e.weights.Layers {
 		e.team.run(n, e.phases.layer)
 	}
-	e.team.run(tiles(len(e.sampled), e.headTile), e.phases.head)
+	e.team.run(len(e.heads), e.phases.head)
 	return nil
 }
 
@@ -111,21 +120,47 @@ func (e *Executor) plan(sequences []*model.Sequence) error {
 		if err := e.cache.check(s.Blocks, end); err != nil {
 			return fmt.Errorf("sequence %d: %w", i, err)
 		}
+		for _, c := range s.Copies {
+			if err := e.cache.check([]kv.Block{c.From, c.To}, 0); err != nil {
+				return fmt.Errorf("sequence %d copies: %w", i, err)
+			}
+		}
 		for j, token := range s.Tokens {
 			if token < 0 || int(token) >= e.weights.Vocab {
 				return fmt.Errorf("sequence %d: token %d is outside the vocabulary of %d", i, token, e.weights.Vocab)
 			}
 			e.rows = append(e.rows, row{s, s.Start + j, token})
 		}
-		if s.Places() > 0 {
-			e.sampled = append(e.sampled, len(e.rows)-1)
+		places := s.Places()
+		if places > len(s.Tokens) {
+			return fmt.Errorf("sequence %d: logits after %d of %d tokens", i, places, len(s.Tokens))
+		}
+		for p := range places {
+			e.sampled = append(e.sampled, place{len(e.rows) - places + p, p})
 		}
 	}
 	e.x = grow(e.x, len(e.rows)*e.weights.Hidden)
 	e.q = grow(e.q, len(e.rows)*e.weights.Queries())
 	e.tile = max(1, min(maxTile, tiles(len(e.rows), len(e.scratch))))
 	e.headTile = max(1, min(maxHeadTile, tiles(len(e.sampled), len(e.scratch))))
+	e.planHeads()
 	return nil
+}
+
+// planHeads divides the places among workers: all of a sequence go to one, because
+// what is sampled in one decides about the next.
+func (e *Executor) planHeads() {
+	e.heads = e.heads[:0]
+	first := 0
+	for i, p := range e.sampled {
+		if p.index == 0 && i-first >= e.headTile {
+			e.heads = append(e.heads, [2]int{first, i})
+			first = i
+		}
+	}
+	if first < len(e.sampled) {
+		e.heads = append(e.heads, [2]int{first, len(e.sampled)})
+	}
 }
 
 // tiles is how many tiles of the given size hold n rows.

@@ -111,20 +111,29 @@ func (e *Executor) normalize(dst, weight []float32, first, last int) {
 	}
 }
 
-// sampleTile computes logits and samples, for a few of the tokens that end their
-// sequence's part of the step.
+// sampleTile computes the logits of some sequences, a few places at once, and hands
+// them out.
 func (e *Executor) sampleTile(worker, tile int) {
 	w, s := e.weights, &e.scratch[worker]
-	rows := e.sampled[tile*e.headTile : min((tile+1)*e.headTile, len(e.sampled))]
-	for i, r := range rows {
-		rmsNorm(s.norm[i*w.Hidden:], e.x[r*w.Hidden:][:w.Hidden], w.FinalNorm, w.NormEpsilon)
-	}
-	e.packed.head.multiply(s.logits, s.norm, len(rows))
-	for i, r := range rows {
-		logits := s.logits[i*w.Vocab:][:w.Vocab]
-		if w.Offsets != nil {
-			add(logits, w.Offsets)
+	done := (*model.Sequence)(nil) // whose places do not count any more
+	for first, last := e.heads[tile][0], e.heads[tile][1]; first < last; first += e.headTile {
+		places := e.sampled[first:min(first+e.headTile, last)]
+		for i, p := range places {
+			rmsNorm(s.norm[i*w.Hidden:], e.x[p.row*w.Hidden:][:w.Hidden], w.FinalNorm, w.NormEpsilon)
 		}
-		s.sampler.Take(e.rows[r].sequence, 0, logits)
+		e.packed.head.multiply(s.logits, s.norm, len(places))
+		for i, p := range places {
+			q := e.rows[p.row].sequence
+			if q == done {
+				continue
+			}
+			logits := s.logits[i*w.Vocab:][:w.Vocab]
+			if w.Offsets != nil {
+				add(logits, w.Offsets)
+			}
+			if !s.sampler.Take(q, p.index, logits) {
+				done = q
+			}
+		}
 	}
 }

@@ -122,6 +122,9 @@ func (p *Pool) Share(hit []Block) {
 	}
 }
 
+// Refs is how many tables a block is in.
+func (p *Pool) Refs(b Block) int { return int(p.blocks[b].refs) }
+
 // Idle returns how many of the given blocks nobody references: a hit on them
 // uses up free blocks just as an allocation does.
 func (p *Pool) Idle(hit []Block) int {

@@ -31,9 +31,14 @@ const greedyBelow = 1e-5
 // Sampler picks tokens. It owns scratch memory, so each goroutine needs its
 // own; results do not depend on which one is used.
 type Sampler struct {
-	kept    []candidate
-	spare   []candidate // for sorting
-	weights []float32   // per token
+	kept        []candidate
+	spare       []candidate // for sorting
+	weights     []float32   // per token
+	sums        []float64   // per part of the vocabulary
+	best        []int32     // likeliest tokens
+	allowed     []uint64    // a bit per token
+	changed     []float32   // logits after penalties, where the raw ones are still needed
+	spareLogits []float32   // of a sibling
 }
 
 type candidate struct {
@@ -41,56 +46,46 @@ type candidate struct {
 	weight float32 // e^((logit − largest)/temperature), then unnormalized probability
 }
 
-// Sample returns the token at the given position of a sequence. It depends on
+// Sample returns the token at the given position of a sequence; −1 when all logits
+// are −Inf. It depends on
 // nothing but its arguments: the random number is a hash of seed and position,
-// so a request's text does not depend on what it was batched with. forbidden
-// tokens are never returned. logits is left as it was.
+// so a request's text does not depend on what it was batched with. logits is left
+// as it was. Biases and penalties are Take's.
 //
 // Filters apply in vLLM's order: temperature, min-p, top-k, top-p.
-func (s *Sampler) Sample(logits []float32, p Sampling, position int, forbidden []int32) int32 {
-	best := largest(logits, forbidden)
-	if p.Temperature < greedyBelow || best < 0 {
-		return max(best, 0)
+func (s *Sampler) Sample(logits []float32, p Sampling, position int) int32 {
+	best, top := largest(logits)
+	if p.Temperature < greedyBelow || best < 0 || math.IsInf(float64(top), 1) {
+		return best
 	}
-	s.keep(logits, logits[best], p, forbidden)
-	if p.TopK > 0 && p.TopK < len(s.kept) || p.TopP > 0 && p.TopP < 1 {
-		s.cut(p)
-	}
-	return s.draw(uniform(p.Seed, position))
-}
-
-// largest returns the first token with the largest logit, −1 if none is
-// allowed.
-func largest(logits []float32, forbidden []int32) int32 {
-	best, top := int32(-1), float32(math.Inf(-1))
-	for token, l := range logits {
-		if l > top && !slices.Contains(forbidden, int32(token)) {
-			best, top = int32(token), l
-		}
-	}
-	return best
-}
-
-// keep collects the tokens that pass min-p, in order of their numbers.
-func (s *Sampler) keep(logits []float32, top float32, p Sampling, forbidden []int32) {
-	s.kept = s.kept[:0]
 	s.weights = slices.Grow(s.weights[:0], len(logits))[:len(logits)]
 	ExpAll(s.weights, logits, top, 1/p.Temperature)
-	for token, weight := range s.weights {
-		if weight > 0 && weight >= p.MinP && !slices.Contains(forbidden, int32(token)) {
-			s.kept = append(s.kept, candidate{int32(token), weight})
+	if p.MinP > 0 {
+		for token, weight := range s.weights {
+			if weight < p.MinP {
+				s.weights[token] = 0
+			}
 		}
 	}
+	u := uniform(p.Seed, position)
+	if p.TopK > 0 && p.TopK < len(logits) || p.TopP > 0 && p.TopP < 1 {
+		s.cut(p)
+		return s.draw(u)
+	}
+	return s.drawAny(u, best)
 }
 
-// cut applies top-k and top-p. Equal weights rank by token number.
+// cut collects in s.kept what top-k and top-p leave, likeliest first. Equal weights
+// rank by token number.
 func (s *Sampler) cut(p Sampling) {
+	total := s.collect(p)
 	s.kept, s.spare = sortByWeight(s.kept, s.spare)
-	if p.TopK > 0 && p.TopK < len(s.kept) {
-		s.kept = s.kept[:p.TopK]
+	if p.TopK > 0 {
+		s.kept = s.kept[:min(p.TopK, len(s.kept))]
+		total = s.total()
 	}
 	if p.TopP > 0 && p.TopP < 1 {
-		limit := float64(p.TopP) * s.total()
+		limit := float64(p.TopP) * total
 		sum := 0.0
 		for i, c := range s.kept {
 			sum += float64(c.weight)
@@ -102,6 +97,40 @@ func (s *Sampler) cut(p Sampling) {
 	}
 }
 
+// collect takes the likeliest tokens into s.kept, in order of their numbers: at
+// least as many as top-k and top-p keep, and few more, so that what is sorted is
+// small beside the vocabulary. It returns the sum of all weights.
+//
+// Weights are counted by their exponent and first three bits, which are in the order
+// of the weights.
+func (s *Sampler) collect(p Sampling) (total float64) {
+	const buckets, shift = 1024, 20
+	var counts [buckets]int
+	var sums [buckets]float64
+	for _, w := range s.weights {
+		b := math.Float32bits(w) >> shift & (buckets - 1)
+		counts[b]++
+		sums[b] += float64(w)
+	}
+	for _, x := range sums {
+		total += x
+	}
+	byCount, byShare := p.TopK > 0, p.TopP > 0 && p.TopP < 1 && p.TopK <= 0
+	lowest, count, share := buckets-1, counts[buckets-1], sums[buckets-1]
+	for lowest > 0 && !(byCount && count >= p.TopK) && !(byShare && share >= float64(p.TopP)*total) {
+		lowest--
+		count += counts[lowest]
+		share += sums[lowest]
+	}
+	s.kept = s.kept[:0]
+	for token, w := range s.weights {
+		if w > 0 && int(math.Float32bits(w)>>shift) >= lowest {
+			s.kept = append(s.kept, candidate{int32(token), w})
+		}
+	}
+	return total
+}
+
 func (s *Sampler) total() float64 {
 	sum := 0.0
 	for _, c := range s.kept {
@@ -110,7 +139,7 @@ func (s *Sampler) total() float64 {
 	return sum
 }
 
-// draw inverts the cumulative distribution at u in [0, 1).
+// draw inverts the cumulative distribution of s.kept at u in [0, 1).
 func (s *Sampler) draw(u float64) int32 {
 	left := float64(u * s.total())
 	for _, c := range s.kept {
@@ -120,6 +149,35 @@ func (s *Sampler) draw(u float64) int32 {
 		}
 	}
 	return s.kept[len(s.kept)-1].token
+}
+
+// drawAny inverts the cumulative distribution of all weights at u in [0, 1): first
+// by parts of the vocabulary, then within one. Where rounding finds none it is the
+// best.
+func (s *Sampler) drawAny(u float64, best int32) int32 {
+	const part = 256
+	s.sums = s.sums[:0]
+	total := 0.0
+	for weights := range slices.Chunk(s.weights, part) {
+		x := sum(weights)
+		s.sums = append(s.sums, x)
+		total += x
+	}
+	left := float64(u * total)
+	for i, x := range s.sums {
+		if left >= x {
+			left -= x
+			continue
+		}
+		for j, w := range s.weights[i*part : min((i+1)*part, len(s.weights))] {
+			left -= float64(w)
+			if left < 0 {
+				return int32(i*part + j)
+			}
+		}
+		break
+	}
+	return best
 }
 
 // uniform returns a number in [0, 1) that depends only on seed and position, by

@@ -15,20 +15,19 @@ func TestSampleFollowsTheDistribution(t *testing.T) {
 	logits := []float32{0, 1, 2, float32(math.Inf(-1)), 1.5}
 	e := func(x float64) float64 { return math.Exp(x) }
 	for _, c := range []struct {
-		name      string
-		p         Sampling
-		forbidden []int32
-		weights   []float64
+		name    string
+		p       Sampling
+		weights []float64
 	}{
-		{"temperature 1", Sampling{Temperature: 1}, nil, []float64{1, e(1), e(2), 0, e(1.5)}},
-		{"temperature 2", Sampling{Temperature: 2}, nil, []float64{1, e(0.5), e(1), 0, e(0.75)}},
-		{"top_k 2", Sampling{Temperature: 1, TopK: 2}, nil, []float64{0, 0, e(2), 0, e(1.5)}},
-		{"top_k beyond the vocabulary", Sampling{Temperature: 1, TopK: 9}, nil, []float64{1, e(1), e(2), 0, e(1.5)}},
-		{"top_p small keeps one", Sampling{Temperature: 1, TopP: 0.01}, nil, []float64{0, 0, 1, 0, 0}},
+		{"temperature 1", Sampling{Temperature: 1}, []float64{1, e(1), e(2), 0, e(1.5)}},
+		{"temperature 2", Sampling{Temperature: 2}, []float64{1, e(0.5), e(1), 0, e(0.75)}},
+		{"top_k 2", Sampling{Temperature: 1, TopK: 2}, []float64{0, 0, e(2), 0, e(1.5)}},
+		{"top_k beyond the vocabulary", Sampling{Temperature: 1, TopK: 9}, []float64{1, e(1), e(2), 0, e(1.5)}},
+		{"top_p small keeps one", Sampling{Temperature: 1, TopP: 0.01}, []float64{0, 0, 1, 0, 0}},
 		// The two likeliest have 0.76 of the probability, so the third is needed for 0.8.
-		{"top_p 0.8", Sampling{Temperature: 1, TopP: 0.8}, nil, []float64{0, e(1), e(2), 0, e(1.5)}},
-		{"min_p 0.5", Sampling{Temperature: 1, MinP: 0.5}, nil, []float64{0, 0, e(2), 0, e(1.5)}},
-		{"forbidden", Sampling{Temperature: 1}, []int32{2, 4}, []float64{1, e(1), 0, 0, 0}},
+		{"top_p 0.8", Sampling{Temperature: 1, TopP: 0.8}, []float64{0, e(1), e(2), 0, e(1.5)}},
+		{"min_p 0.5", Sampling{Temperature: 1, MinP: 0.5}, []float64{0, 0, e(2), 0, e(1.5)}},
+		{"top_k and top_p", Sampling{Temperature: 1, TopK: 3, TopP: 0.6}, []float64{0, 0, e(2), 0, e(1.5)}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			const draws = 20000
@@ -36,7 +35,7 @@ func TestSampleFollowsTheDistribution(t *testing.T) {
 			counts := make([]float64, len(logits))
 			c.p.Seed = 3
 			for position := range draws {
-				counts[s.Sample(logits, c.p, position, c.forbidden)]++
+				counts[s.Sample(logits, c.p, position)]++
 			}
 			sum := 0.0
 			for _, w := range c.weights {
@@ -53,20 +52,25 @@ func TestSampleFollowsTheDistribution(t *testing.T) {
 }
 
 func TestGreedy(t *testing.T) {
+	never, nan := float32(math.Inf(-1)), float32(math.NaN())
+	long := make([]float32, 100)
+	long[70], long[90] = 2, 2
 	for _, c := range []struct {
-		name      string
-		logits    []float32
-		forbidden []int32
-		want      int32
+		name   string
+		logits []float32
+		want   int32
 	}{
-		{"largest", []float32{1, 3, 2}, nil, 1},
-		{"first of equals", []float32{1, 3, 3}, nil, 1},
-		{"forbidden", []float32{1, 3, 2}, []int32{1}, 2},
-		{"nothing allowed", []float32{1}, []int32{0}, 0},
+		{"largest", []float32{1, 3, 2}, 1},
+		{"first of equals", []float32{1, 3, 3}, 1},
+		{"first of equals, far behind", long, 70},
+		{"below zero", []float32{-3, -1, -2}, 1},
+		{"some are no numbers", append(slices.Repeat([]float32{nan}, 64), 1), 64},
+		{"nothing allowed", []float32{never}, -1},
+		{"nothing of many allowed", slices.Repeat([]float32{never}, 100), -1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var s Sampler
-			if got := s.Sample(c.logits, Sampling{}, 0, c.forbidden); got != c.want {
+			if got := s.Sample(c.logits, Sampling{}, 0); got != c.want {
 				t.Errorf("got %d, want %d", got, c.want)
 			}
 		})
@@ -86,7 +90,7 @@ func TestSampleDependsOnItsArgumentsOnly(t *testing.T) {
 		position := rapid.IntRange(0, 1<<20).Draw(t, "position")
 		before := slices.Clone(logits)
 		var fresh Sampler
-		a, b := fresh.Sample(logits, p, position, nil), used.Sample(logits, p, position, nil)
+		a, b := fresh.Sample(logits, p, position), used.Sample(logits, p, position)
 		if a != b || int(a) >= len(logits) {
 			t.Fatalf("got %d and %d of %d tokens", a, b, len(logits))
 		}
@@ -110,7 +114,7 @@ func BenchmarkSample(b *testing.B) {
 			b.ReportAllocs()
 			i := 0
 			for b.Loop() {
-				s.Sample(logits, c.p, i, nil)
+				s.Sample(logits, c.p, i)
 				i++
 			}
 		})

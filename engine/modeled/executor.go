@@ -51,7 +51,10 @@ func (e *Executor) Execute(sequences []*model.Sequence) error {
 	e.end, e.busy = start+e.duration(sequences), true
 	for _, s := range sequences {
 		if s.Sample {
-			s.Next = word(s.Sampling.Seed, s.Start+len(s.Tokens))
+			s.Next = word(s.Sampling.Seed, s.Start+len(s.Tokens)-s.Drafts)
+			for _, sibling := range s.Siblings {
+				sibling.Next = word(sibling.Sampling.Seed, s.Start+len(s.Tokens))
+			}
 		}
 	}
 	e.config.Clock.SleepUntil(e.end)

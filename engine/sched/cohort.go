@@ -39,7 +39,7 @@ func (c *cohort) bucket(tick int64) *[]*sequence {
 // an answer is always an entry's, even if one token of the prompt was left. Drafts
 // that were wrong leave room behind, so that blocks are not needed in their turn.
 func (r *sequence) ready() bool {
-	return r.length == r.computed+1 && r.known == r.length && r.known > r.req.Prompt && r.extent == r.computed && r.drafts == 0
+	return r.length == r.computed+1 && r.known == r.length && r.known > r.req.Prompt && r.extent == r.computed && r.drafts == 0 && !r.shared
 }
 
 // join takes a sequence in between two rounds.

@@ -2,6 +2,7 @@ package sched
 
 import (
 	"encoding/binary"
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -42,6 +43,9 @@ type driver struct {
 	propose func() int
 	accept  func(drafts int) int
 
+	// forks are the siblings that a request gets with its first token.
+	forks map[ID][]Request
+
 	now      time.Duration
 	inFlight []flight
 	loads    []load
@@ -54,6 +58,7 @@ type driver struct {
 	saved    map[ID]int // tokens that admissions skipped thanks to the cache, or that came loaded
 	rejected map[ID]int // drafts that were wrong
 	finished map[ID]Finished
+	forked   map[ID]bool // siblings that were added
 }
 
 func newDriver(cfg Config, blocks, blockSize, ahead int) *driver {
@@ -70,6 +75,8 @@ func newDriver(cfg Config, blocks, blockSize, ahead int) *driver {
 		saved:     map[ID]int{},
 		rejected:  map[ID]int{},
 		finished:  map[ID]Finished{},
+		forked:    map[ID]bool{},
+		forks:     map[ID][]Request{},
 	}
 }
 
@@ -167,7 +174,7 @@ func (d *driver) schedule(t tester) *Batch {
 		e := &snapshot.Entries[i]
 		e.Blocks = slices.Clone(e.Blocks)
 		total += e.Tokens
-		if e.Admitted {
+		if e.Admitted && !d.forked[e.ID] {
 			d.saved[e.ID] += e.Start
 		}
 		if got := b.Entries[i].Blocks; cap(got) != len(got) {
@@ -190,11 +197,19 @@ func (d *driver) complete(t tester) []Finished {
 	f := d.inFlight[0]
 	d.inFlight = d.inFlight[1:]
 	results := make([]Result, 0, len(f.entries))
+	for _, e := range f.entries {
+		if e.CopyTo != kv.Null {
+			copy(d.slot(e.CopyTo), d.slot(e.CopyFrom))
+		}
+	}
 	for i, e := range f.entries {
 		if got := f.batch.Entries[i]; !slices.Equal(got.Blocks, e.Blocks) || got.ID != e.ID {
 			t.Fatalf("entry %d changed in flight: %v, was %v", i, got, e)
 		}
 		results = append(results, d.run(t, e))
+	}
+	for _, e := range f.entries {
+		d.fork(t, e.ID)
 	}
 	done := slices.Clone(d.s.Complete(f.batch, results))
 	for _, fin := range done {
@@ -208,6 +223,31 @@ func (d *driver) complete(t tester) []Finished {
 		d.checkCache(t)
 	}
 	return done
+}
+
+// fork adds the siblings of a request that has its first token.
+func (d *driver) fork(t tester, parent ID) {
+	t.Helper()
+	if d.s.byID[parent] == nil || len(*d.tokens[parent]) == d.prompts[parent] {
+		return
+	}
+	for _, req := range d.forks[parent] {
+		tokens := slices.Clone(*d.tokens[parent])
+		tokens[len(tokens)-1] = -int(req.ID)*1_000_000 - len(tokens) + 1
+		req.Prompt = d.prompts[parent]
+		req.Hash = chain(d.s.pool.BlockSize(), d.salts[parent], &tokens)
+		d.prompts[req.ID], d.salts[req.ID] = req.Prompt, d.salts[parent]
+		err := d.s.Fork(parent, &req)
+		switch {
+		case err == nil:
+			d.tokens[req.ID] = &tokens
+			d.saved[req.ID] = req.Prompt
+			d.forked[req.ID] = true
+		case !errors.Is(err, ErrNoTokens) || req.MaxTokens > 1 && req.Prompt+1 < d.s.Window():
+			t.Fatalf("Fork: %v", err)
+		}
+	}
+	delete(d.forks, parent)
 }
 
 // checkCache requires that every cached block of every sequence holds what its

@@ -34,6 +34,7 @@ func (s *Scheduler) preempt(b *Batch, v int) {
 	s.pool.Release(r.table)
 	r.table = r.table[:0]
 	r.registered, r.computed, r.extent, r.drafts = 0, 0, 0, 0
+	r.shared = false
 	r.preemptions++
 	s.stats.Preemptions++
 	b.Preempted = append(b.Preempted, r.req.ID)

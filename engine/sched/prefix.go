@@ -31,7 +31,7 @@ func (s *Scheduler) countHit(r *sequence, hit int) {
 		s.stats.ExternalHits += int64(r.external)
 	}
 	switch {
-	case r.preemptions > 0:
+	case r.resumes():
 		s.stats.PreemptedPrefixQueries += int64(r.length)
 		s.stats.PreemptedPrefixHits += int64(hit)
 	default:

@@ -15,6 +15,7 @@ type place struct {
 	fresh    int // 0 when preempted, else 1
 	arrival  time.Duration
 	ticket   int64
+	sibling  int64 // order among those of one ticket
 }
 
 func (p place) compare(q place) int {
@@ -23,6 +24,7 @@ func (p place) compare(q place) int {
 		cmp.Compare(p.fresh, q.fresh),
 		cmp.Compare(p.arrival, q.arrival),
 		cmp.Compare(p.ticket, q.ticket),
+		cmp.Compare(p.sibling, q.sibling),
 	)
 }
 
@@ -60,7 +62,7 @@ func (q *queue) remove(r *sequence) { heap.Remove(q, r.heapAt) }
 // preempted one goes to the very front: several preempted in one step, the
 // youngest first, end up in their old order.
 func (s *Scheduler) enqueue(r *sequence) {
-	preempted := r.preemptions > 0
+	preempted := r.resumes()
 	switch {
 	case s.cfg.Policy == Priority:
 		r.place = place{priority: r.req.Priority, fresh: 1, arrival: r.req.Arrival, ticket: r.arrived}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/llmctl/llmctl/engine/kv"
 )
 
 // Schedule composes the next batch: first everybody who is running, in order of
@@ -128,7 +130,10 @@ func (s *Scheduler) schedule(b *Batch, r *sequence, n int) {
 		Cached: r.cached,
 		Drafts: int32(max(0, end-r.length)),
 		Sample: end >= r.length,
+
+		CopyFrom: r.copyFrom, CopyTo: r.copyTo,
 	})
+	r.copyFrom, r.copyTo = kv.Null, kv.Null
 	b.seqs = append(b.seqs, r)
 	b.Tokens += n
 	s.budget -= n
@@ -156,9 +161,12 @@ func (s *Scheduler) chunk(tokens int) int {
 	return tokens
 }
 
-// grow extends the table of r to cover the given number of tokens, or changes
-// nothing and reports false.
+// grow extends the table of r to cover the given number of tokens, and makes the
+// block that is written first its own, or changes nothing and reports false.
 func (s *Scheduler) grow(r *sequence, tokens int) bool {
+	if r.shared && !s.separate(r, tokens) {
+		return false
+	}
 	if tokens > len(r.table)*s.pool.BlockSize() {
 		var ok bool
 		if r.table, ok = s.pool.Allocate(r.table, s.blocksFor(tokens)-len(r.table)); !ok {

@@ -34,11 +34,14 @@ type sequence struct {
 	verifying int32 // drafts in flight: until they are verified, its length is not known
 	inFlight  int32 // batches and loads handed out and not completed that mention it
 	state     state
+	shared    bool // its last block is partly filled and may be in the tables of siblings
 
 	registered int // blocks at the head of table that are in the prefix cache
 	table      []kv.Block
 	cached     int // prompt tokens hit at the first admission; −1 before it
 	req        Request
+
+	copyFrom, copyTo kv.Block // to be named in the entry that is being composed
 
 	preemptions int
 	admitted    time.Duration

@@ -47,6 +47,10 @@ type Entry struct {
 	// Blocks is the block table that covers tokens 0 … Start+Tokens−1, and those
 	// behind them that wrong drafts have left. It is owned by the scheduler and valid until Complete of this batch.
 	Blocks []kv.Block
+	// CopyFrom and CopyTo are the block whose content another gets before anybody
+	// writes in this step, in the order of the entries: that of siblings which one of
+	// them is about to write to. Null is none.
+	CopyFrom, CopyTo kv.Block
 	// Cached is how many prompt tokens the prefix cache saved, frozen at the
 	// request's first admission.
 	Cached int
