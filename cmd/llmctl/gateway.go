@@ -84,10 +84,7 @@ func (f *gatewayFlags) run(s *iostreams.IO) (err error) {
 	if err != nil {
 		return usage(err)
 	}
-	lookup := func(name string) (string, bool) {
-		value := s.Env(name)
-		return value, value != ""
-	}
+	lookup := lookup(s)
 	if f.check {
 		return f.runCheck(s, c, lookup)
 	}

@@ -27,15 +27,13 @@ func gatewayBeforeEngine(t *testing.T, set func(*engineFlags)) (e *engine.Engine
 	var flags engineFlags
 	flags.add(&cobra.Command{})
 	set(&flags)
-	c, err := flags.config()
+	streams := &iostreams.IO{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Env: func(string) string { return "" }}
+	v, err := flags.open(streams)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e, err = engine.New(c); err != nil {
-		t.Fatal(err)
-	}
-	behind := httptest.NewServer(flags.handler(e, ""))
-	g, err := gateway.New(stackConfig(behind.URL, flags.name(e), "sk-gateway"), gateway.Options{})
+	behind := httptest.NewServer(v.handler())
+	g, err := gateway.New(stackConfig(behind.URL, v.name(), "sk-gateway"), gateway.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,9 +42,9 @@ func gatewayBeforeEngine(t *testing.T, set func(*engineFlags)) (e *engine.Engine
 		g.Close()
 		front.Close()
 		behind.Close()
-		e.Close()
+		v.close()
 	})
-	return e, front.URL, behind.URL
+	return v.engine, front.URL, behind.URL
 }
 
 // freed waits until the engine has nothing left of any request, and says how long

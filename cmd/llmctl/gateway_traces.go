@@ -14,7 +14,7 @@ import (
 	"github.com/llmctl/llmctl/internal/buildinfo"
 )
 
-// traces are the gateway's spans on their way to a collector; without one there
+// traces are a server's spans on their way to a collector; without one there
 // are none.
 type traces struct {
 	to  *sdktrace.TracerProvider
@@ -23,9 +23,15 @@ type traces struct {
 
 // startTraces sets up what the configuration and OTEL_* variables ask for.
 func startTraces(c *config.Config, log *slog.Logger, lookup func(string) (string, bool)) (*traces, error) {
-	to, err := telemetry.Traces(context.Background(), telemetry.Options{
-		Endpoint: c.Traces.Endpoint, Sample: c.Traces.Sample, Version: buildinfo.Version(), Lookup: lookup, Logger: log,
-	})
+	return newTraces(telemetry.Options{
+		Service: "llmctl-gateway", Endpoint: c.Traces.Endpoint, Sample: c.Traces.Sample, Lookup: lookup,
+	}, log)
+}
+
+// newTraces sets up the spans of one of this program's servers.
+func newTraces(o telemetry.Options, log *slog.Logger) (*traces, error) {
+	o.Version, o.Logger = buildinfo.Version(), log
+	to, err := telemetry.Traces(context.Background(), o)
 	if err != nil {
 		return nil, err
 	}

@@ -25,29 +25,47 @@ const builtinModel = "builtin"
 
 // engineFlags are the engine's settings, under vLLM's names where it has them.
 type engineFlags struct {
-	model, served, device string
-	kvCacheMemory         string
-	seed                  uint64
-	sched                 sched.Config
-	prefixCaching         bool
-	chunkedPrefill        bool
-	blockSize             int
-	maxQueue, workers     int
-	modeled               modeledFlags
+	model, device                 string
+	served                        []string
+	kvCacheMemory, kvDType        string
+	memoryUtilization             float64
+	seed                          uint64
+	sched                         sched.Config
+	policy                        string
+	prefixCaching                 bool
+	chunkedPrefill                bool
+	blockSize                     int
+	maxQueue, queueTokens         int
+	queueDelay                    time.Duration
+	workers                       int
+	stepLog                       string
+	speculative                   speculativeFlags
+	text                          textFlags
+	modeled                       modeledFlags
 }
 
 func (f *engineFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.model, "model", builtinModel, "model to serve; builtin is a synthetic Llama, others need a modeled device")
-	flags.StringVar(&f.served, "served-model-name", "", "name on the wire (default: the model's own)")
-	seedVar(flags, &f.seed, 0, "seed of the weights and of requests without one")
+	flags.StringVar(&f.model, "model", builtinModel, "model to serve: builtin, a synthetic Llama; a folder from Hugging Face; a .gguf file; or, on a modeled device, a profile")
+	flags.StringSliceVar(&f.served, "served-model-name", nil, "names on the wire, of which answers have the first (default: the model's own)")
+	seedVar(flags, &f.seed, 0, "seed of the built-in weights and of requests without one")
+	flags.StringVar(&f.policy, "scheduling-policy", "fcfs", "order of waiting requests: fcfs, or priority, which lets requests say theirs")
 	countVar(flags, &f.sched.LongPrefillTokenThreshold, "long-prefill-token-threshold", "largest piece of a prompt in one step")
 	flags.BoolVar(&f.chunkedPrefill, "enable-chunked-prefill", true, "split long prompts over several steps")
+	addTurnedOff(flags, "no-enable-chunked-prefill", &f.chunkedPrefill)
 	flags.IntVar(&f.maxQueue, "max-queue", 1024, "requests waiting before new ones are refused; 0: no limit")
+	countVar(flags, &f.queueTokens, "max-queue-tokens", "prompt tokens of waiting requests before new ones are refused (default: no limit)")
+	flags.DurationVar(&f.queueDelay, "max-queue-delay", 0, "wait that is expected before new requests are refused; 0: no limit")
 	flags.IntVar(&f.workers, "workers", 0, "processors to compute with (default: all)")
+	flags.StringVar(&f.stepLog, "step-log", "", "file to write a line of JSON to for each step of the engine")
 	f.addDevice(cmd, "")
 	f.addLimits(cmd, "")
+	flags.StringVar(&f.kvDType, "kv-cache-dtype", "auto", "format of the KV cache, e.g. auto or fp8")
+	flags.Float64Var(&f.memoryUtilization, "gpu-memory-utilization", 0, "share of memory that weights and KV cache may use, e.g. 0.9 (default: a cache for 64k tokens; modeled: vLLM's)")
+	f.speculative.add(flags)
+	f.text.add(flags)
 	f.modeled.add(cmd)
+	addNeutral(flags)
 }
 
 // addDevice adds what the engine runs on.
@@ -70,6 +88,7 @@ func (f *engineFlags) addLimits(cmd *cobra.Command, of string) {
 	countVar(flags, &f.blockSize, "block-size", of+"tokens per KV block (default 16; modeled: vLLM's)")
 	flags.StringVar(&f.kvCacheMemory, "kv-cache-memory", "", of+"KV cache, e.g. 64MiB (default: 64k tokens; modeled: what the accelerator has room for)")
 	flags.BoolVar(&f.prefixCaching, "enable-prefix-caching", true, of+"reuse KV blocks of equal prefixes")
+	addTurnedOff(flags, "no-enable-prefix-caching", &f.prefixCaching)
 }
 
 // args are the flags of addLimits as another process takes them.
@@ -93,50 +112,10 @@ func (f *engineFlags) args() []string {
 	return args
 }
 
-// config checks the flags and returns the engine's configuration.
-func (f *engineFlags) config() (engine.Config, error) {
-	c := engine.Config{MemoryLimit: doctor.Memory(), Seed: f.seed, BlockSize: f.blockSize, MaxQueue: f.maxQueue, Workers: f.workers, Sched: f.sched}
-	accelerator, isModeled := strings.CutPrefix(f.device, deviceModeled)
-	if !isModeled && f.device != deviceCPU {
-		return c, fmt.Errorf("unknown device %q, expected %s, or %sACCELERATOR such as %sh100-sxm-80gb", f.device, deviceCPU, deviceModeled, deviceModeled)
-	}
-	if !isModeled && f.model != builtinModel {
-		return c, fmt.Errorf("no weights for the model %q, this version serves %s%s; --device %sACCELERATOR serves it without",
-			f.model, builtinModel, profiles.DidYouMean(f.model, []string{builtinModel}), deviceModeled)
-	}
-	if !isModeled && f.modeled != (modeledFlags{}) {
-		return c, fmt.Errorf("%s are for a modeled device (--device %sACCELERATOR)", modeledFlagNames, deviceModeled)
-	}
-	model, err := profiles.LoadModel(f.model)
-	if err != nil {
-		return c, err
-	}
-	c.Model = *model
-	c.Sched.ReserveFullPrompt = true // vLLM's default
-	c.Sched.DisablePrefixCache = !f.prefixCaching
-	c.Sched.DisableChunkedPrefill = !f.chunkedPrefill
-	if f.maxQueue < 0 || f.workers < 0 {
-		return c, errors.New("--max-queue and --workers must not be negative")
-	}
-	if isModeled {
-		return c, f.modelDevice(&c, accelerator)
-	}
-	if f.kvCacheMemory != "" {
-		if c.KVBytes, err = units.ParseBytes(f.kvCacheMemory); err != nil {
-			return c, fmt.Errorf("--kv-cache-memory: %w", err)
-		}
-	}
-	return c, nil
-}
-
 func newServe(s *iostreams.IO) *cobra.Command {
-	var (
-		flags        engineFlags
-		addr, apiKey string
-		grace        time.Duration
-	)
+	f := &serveFlags{}
 	cmd := &cobra.Command{
-		Use:   "serve",
+		Use:   "serve [MODEL]",
 		Short: "Run the engine: an OpenAI-compatible server with a paged KV cache",
 		Long: `Run the engine: continuous batching, chunked prefill, paged KV blocks and a
 prefix cache behind an OpenAI-compatible API, with vLLM's flags and metrics.
@@ -146,46 +125,21 @@ batches and its cache are real and as large as vLLM's would be on the accelerato
 steps last as long as the cost model of size says, and the answers are words
 without a meaning, of exactly the length that is asked for.`,
 		Example: `  llmctl serve --addr 127.0.0.1:8000
+  llmctl serve ./SmolLM2-135M-Instruct --max-model-len 4096
+  llmctl serve --model smollm2-135m-instruct-q4_1.gguf --served-model-name smollm2
   llmctl serve --device modeled:h100-sxm-80gb --model llama-3.1-8b
   curl -s localhost:8000/v1/chat/completions -d '{"model":"builtin","max_tokens":32,"messages":[{"role":"user","content":"hello"}]}'`,
-		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			if grace < 0 {
-				return usagef("--grace %s is negative", grace)
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				if cmd.Flags().Changed("model") && f.engine.model != args[0] {
+					return usagef("two models, %s and --model %s, expected one", args[0], f.engine.model)
+				}
+				f.engine.model = args[0]
 			}
-			config, err := flags.config()
-			if err != nil {
-				return usage(err)
-			}
-			config.OnError = func(err error) { fmt.Fprintf(s.Err, "warning: a step of the engine failed: %v\n", err) }
-			e, err := engine.New(config)
-			if err != nil {
-				return usage(err)
-			}
-			defer e.Close()
-			l, err := listen(addr, flags.handler(e, apiKey))
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(s.Err, "serving %s on %s/v1, metrics on %s/metrics; Ctrl-C ends it\n", flags.name(e), l.url(), l.url())
-			return serveUntil(nil, s, grace, func() {}, l)
+			return f.run(s)
 		},
 	}
-	flags.add(cmd)
-	cmd.Flags().StringVar(&addr, "addr", "127.0.0.1:8000", "address to listen on")
-	cmd.Flags().StringVar(&apiKey, "api-key", "", "bearer key that clients must send; better set as LLMCTL_API_KEY")
-	cmd.Flags().DurationVar(&grace, "grace", 30*time.Second, "time that running requests have to end after Ctrl-C")
+	f.add(cmd)
 	return cmd
-}
-
-func (f *engineFlags) handler(e *engine.Engine, apiKey string) http.Handler {
-	h := server.New(e, server.Options{ServedModelNames: []string{f.name(e)}, APIKey: apiKey, Version: buildinfo.Version()})
-	return later(h, f.modeled.outside)
-}
-
-func (f *engineFlags) name(e *engine.Engine) string {
-	if f.served != "" {
-		return f.served
-	}
-	return e.ModelName()
 }

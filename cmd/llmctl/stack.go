@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/llmctl/llmctl/engine"
 	"github.com/llmctl/llmctl/gateway"
 	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/llmctl/llmctl/internal/iostreams"
@@ -44,29 +43,25 @@ func newStack(s *iostreams.IO) *cobra.Command {
 			if key == "" {
 				return usagef("%s is not set", stackKeyEnv)
 			}
-			config, err := flags.config()
+			v, err := flags.open(s)
 			if err != nil {
-				return usage(err)
+				return err
 			}
-			e, err := engine.New(config)
-			if err != nil {
-				return usage(err)
-			}
-			defer e.Close()
-			return runStack(s, &flags, e, key)
+			defer v.close()
+			return runStack(s, v, key)
 		},
 	}
 	flags.add(cmd)
 	return cmd
 }
 
-func runStack(s *iostreams.IO, flags *engineFlags, e *engine.Engine, key string) error {
+func runStack(s *iostreams.IO, v *served, key string) error {
 	const loopback = "127.0.0.1:0"
-	behind, err := listen(loopback, flags.handler(e, ""))
+	behind, err := listen(loopback, v.handler())
 	if err != nil {
 		return err
 	}
-	g, err := gateway.New(stackConfig(behind.url(), flags.name(e), key), gateway.Options{
+	g, err := gateway.New(stackConfig(behind.url(), v.name(), key), gateway.Options{
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -77,7 +72,7 @@ func runStack(s *iostreams.IO, flags *engineFlags, e *engine.Engine, key string)
 	if err != nil {
 		return err
 	}
-	ready, err := json.Marshal(stackReady{front.url(), behind.url() + "/metrics", flags.name(e), flags.device})
+	ready, err := json.Marshal(stackReady{front.url(), behind.url() + "/metrics", v.name(), v.flags.device})
 	if err != nil {
 		return fmt.Errorf("announcing the stack: %w", err)
 	}

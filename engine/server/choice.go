@@ -123,7 +123,7 @@ func (c *choice) stopReason() any {
 		return nil
 	case c.stopped.Text != "":
 		return c.stopped.Text
-	case c.stopped.Token > 0:
+	case c.stopped.Token >= 0:
 		return c.stopped.Token
 	}
 	return nil

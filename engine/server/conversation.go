@@ -20,14 +20,18 @@ var builtinTemplate = sync.OnceValue(func() *chat.Template {
 
 // conversation renders a chat and turns it into tokens.
 func (s *server) conversation(c *openai.Conversation) ([]int32, *problem) {
-	if s.Template == nil {
+	template := s.Template
+	if len(c.Tools) > 0 && s.ToolTemplate != nil {
+		template = s.ToolTemplate
+	}
+	if template == nil {
 		return nil, wrong("messages", "this model has no chat template: use /v1/completions, or start the server with --chat-template")
 	}
 	in, p := s.input(c)
 	if p != nil {
 		return nil, p
 	}
-	segments, err := s.Template.Segments(in)
+	segments, err := template.Segments(in)
 	if err != nil {
 		return nil, wrong("messages", "%v", err)
 	}

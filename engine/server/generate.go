@@ -191,11 +191,11 @@ func refuseSubmit(w http.ResponseWriter, err error) {
 
 // retryAfter is how long a client should wait, in whole seconds and at least one.
 func retryAfter(err error) int {
-	var estimate interface{ RetryAfter() time.Duration }
-	if !errors.As(err, &estimate) {
+	busy, ok := errors.AsType[*engine.BusyError](err)
+	if !ok {
 		return 1
 	}
-	return int(max(1, math.Ceil(min(estimate.RetryAfter(), time.Hour).Seconds())))
+	return int(max(1, math.Ceil(busy.RetryAfter.Seconds())))
 }
 
 // statusClientGone is what nginx calls an answer that nobody waits for.

@@ -92,6 +92,7 @@ func addAny(add func(kind, source, param string), param string, schema json.RawM
 // clients ask for the same again and again.
 type guides struct {
 	vocabulary func() *grammar.Vocabulary
+	unguided   bool
 
 	mu   sync.Mutex
 	kept map[string]*grammar.Grammar
@@ -105,7 +106,8 @@ const (
 
 func newGuides(s *server) *guides {
 	return &guides{
-		kept: map[string]*grammar.Grammar{},
+		kept:     map[string]*grammar.Grammar{},
+		unguided: s.Unguided,
 		vocabulary: sync.OnceValue(func() *grammar.Vocabulary {
 			t := s.Tokenizer
 			return grammar.NewVocabulary(t.Size(), t.Bytes, t.Special, s.engine.EndTokens())
@@ -117,6 +119,9 @@ func newGuides(s *server) *guides {
 func (g *guides) guide(c *constraint, r *engine.Request) *problem {
 	if c == nil {
 		return nil
+	}
+	if g.unguided {
+		return unsupported(c.param, "the words of a modeled device are not a model's")
 	}
 	compiled, err := g.compile(c)
 	if err != nil {

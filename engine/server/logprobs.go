@@ -20,12 +20,12 @@ func askLogprobs(kind, param string, asked *int) (on bool, top int, p *problem) 
 	switch {
 	case asked == nil:
 		return false, 0, nil
-	case *asked == -1 || *asked > maxLogprobs: // −1 is the whole vocabulary
+	case *asked == -1 || *asked > engine.MaxTopLogprobs: // −1 is the whole vocabulary
 		n := strconv.Itoa(*asked)
 		if *asked == -1 {
 			n = "the whole vocabulary"
 		}
-		return false, 0, wrong(param, "Requested %s logprobs of %s, which is greater than max allowed: %d", kind, n, maxLogprobs)
+		return false, 0, wrong(param, "Requested %s logprobs of %s, which is greater than max allowed: %d", kind, n, engine.MaxTopLogprobs)
 	case *asked < 0:
 		return false, 0, wrong(param, "`%s` must be a positive value or -1.", param)
 	}

@@ -17,10 +17,10 @@ const (
 	// have. OpenAI allows 4; vLLM has no limit, but each one costs time on every
 	// token.
 	maxStops = 16
+	// maxN is how many answers a prompt may have, as in OpenAI's API.
+	maxN = 128
 	// maxAnswers is how many answers one request may ask for, over all its prompts.
 	maxAnswers = 1024
-	// maxLogprobs is how many likeliest tokens may be told, as vLLM's max_logprobs.
-	maxLogprobs = 20
 	// maxTemperature keeps logits divided by it apart in float32.
 	maxTemperature = 1_000_000
 	// maxBias is the bound of logit_bias; vLLM cuts what is beyond to it.
@@ -66,8 +66,8 @@ func (s *server) limits(g *openai.Generation, r *engine.Request) *problem {
 	switch {
 	case r.N < 1:
 		return wrong("n", "n must be at least 1, got %d.", r.N)
-	case r.N > maxAnswers:
-		return wrong("n", "n must be at most %d, got %d.", maxAnswers, r.N)
+	case r.N > maxN:
+		return wrong("n", "n must be at most %d, got %d.", maxN, r.N)
 	case g.MinTokens < 0:
 		return wrong("min_tokens", "min_tokens must be greater than or equal to 0, got %d.", g.MinTokens)
 	case len(g.Stop) > maxStops:

@@ -29,6 +29,7 @@ type Options struct {
 
 	Tokenizer tokenizer.Tokenizer // the model's; nil is the built-in one
 	Template  *chat.Template      // of chats; nil is the built-in model's where Tokenizer is nil, else chats are refused
+	ToolTemplate *chat.Template   // of chats with tools, where the model has one of its own
 	BOS, EOS  string              // the model's tokens that begin and end a sequence, by their text
 	Forgeable bool                // special tokens in the text of clients count, as in vLLM
 	Sampling  Sampling            // of requests that bring none
@@ -36,6 +37,7 @@ type Options struct {
 	ToolParser      string // format of tool calls; empty refuses tools, unless their call is forced
 	ReasoningParser string // format of reasoning; empty tells none apart
 	Priorities      bool   // requests may have a priority
+	Unguided        bool   // the model's words cannot be held to a form
 
 	MaxBody   int64            // bytes of a request body; 0 is 16 MiB
 	Patience  time.Duration    // for a client to take in one write; 0 is 30 s

@@ -149,9 +149,9 @@ func (s *server) promptsOf(body *openai.CompletionRequest) ([]prompt, *problem) 
 	}
 	n := 1
 	if body.N != nil {
-		n = max(*body.N, 1)
+		n = max(*body.N, 1) // sampling has checked it
 	}
-	if len(body.Prompt) > maxAnswers/min(n, maxAnswers) {
+	if len(body.Prompt) > maxAnswers/n {
 		return nil, wrong("prompt", "%d prompts with %d answers each, at most %d answers are given at once", len(body.Prompt), n, maxAnswers)
 	}
 	special := body.AddSpecialTokens == nil || *body.AddSpecialTokens

@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -14,9 +15,10 @@ import (
 
 // Options say where spans go, and which.
 type Options struct {
+	Service  string                      // its name, unless OTEL_SERVICE_NAME has another; empty is llmctl-gateway
 	Endpoint string                      // of a collector that speaks OTLP over HTTP; empty: as OTEL_* variables say
 	Sample   *float64                    // share of requests without a sampled parent, 0..1; nil: as OTEL_* variables say, else all
-	Version  string                      // of the gateway
+	Version  string                      // of the service
 	Lookup   func(string) (string, bool) // of environment variables
 	Logger   *slog.Logger                // told of a collector that is away; nil discards
 }
@@ -41,7 +43,7 @@ func Traces(ctx context.Context, o Options) (*sdktrace.TracerProvider, error) {
 		return nil, fmt.Errorf("setting up traces: %w", err)
 	}
 	about, err := resource.New(ctx,
-		resource.WithAttributes(semconv.ServiceName("llmctl-gateway"), semconv.ServiceVersion(o.Version)),
+		resource.WithAttributes(semconv.ServiceName(cmp.Or(o.Service, "llmctl-gateway")), semconv.ServiceVersion(o.Version)),
 		resource.WithFromEnv(), // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES go before
 	)
 	if err != nil {
