@@ -40,23 +40,6 @@ type LayerKind struct {
 	Dense  bool // without experts, in a model that has some
 }
 
-// Rope is a rotary embedding (Su et al. 2021). Element i of a head pairs with
-// element i + len(Frequencies), the convention of Hugging Face; what lies behind the
-// pairs is not rotated.
-type Rope struct {
-	Frequencies []float64 // radians per position, of each pair
-	Magnitude   float64   // cosines and sines are multiplied by it; 0 is 1 (YaRN, LongRoPE)
-}
-
-// PlainRope is the rotary embedding of a whole head without scaling.
-func PlainRope(theta float64, headDim int) Rope {
-	r := Rope{}
-	for i := range headDim / 2 {
-		r.Frequencies = append(r.Frequencies, math.Pow(theta, -float64(2*i)/float64(headDim)))
-	}
-	return r
-}
-
 // Activation is the nonlinearity of the MLP's gate.
 type Activation uint8
 
@@ -96,6 +79,9 @@ func (s Shape) KVBytesPerToken() int { return 2 * s.Layers * s.Keys() * 4 }
 // sizes from a file cannot overflow.
 const maxElements = math.MaxInt32
 
+// maxWidth bounds each size on its own.
+const maxWidth = 1 << 24
+
 // Check reports sizes that no executor could run.
 func (s Shape) Check() error {
 	for _, f := range []struct {
@@ -103,9 +89,9 @@ func (s Shape) Check() error {
 		value int
 	}{
 		{"hidden size", s.Hidden}, {"layers", s.Layers}, {"heads", s.Heads}, {"KV heads", s.KVHeads}, {"head size", s.HeadDim},
-		{"intermediate size", s.Intermediate}, {"vocabulary", s.Vocab}, {"positions", s.MaxPositions},
+		{"vocabulary", s.Vocab}, {"positions", s.MaxPositions},
 	} {
-		if f.value < 1 || f.value > 1<<24 {
+		if f.value < 1 || f.value > maxWidth {
 			return fmt.Errorf("model %q: %s is %d", s.Name, f.name, f.value)
 		}
 	}
@@ -119,6 +105,9 @@ func (s Shape) Check() error {
 	case s.Kinds != nil && len(s.Kinds) != s.Layers:
 		return fmt.Errorf("model %q: %d kinds of %d layers", s.Name, len(s.Kinds), s.Layers)
 	}
+	if err := s.checkMLPs(); err != nil {
+		return err
+	}
 	for i := range s.Layers {
 		if k := s.Kind(i); k.Rope < 0 || k.Rope >= len(s.Ropes) || k.Window < 0 {
 			return fmt.Errorf("model %q: layer %d has rotary embedding %d of %d and a window of %d", s.Name, i, k.Rope, len(s.Ropes), k.Window)
@@ -129,9 +118,28 @@ func (s Shape) Check() error {
 			return fmt.Errorf("model %q: the rotary embedding turns %d of %d elements of a head", s.Name, 2*len(r.Frequencies), s.HeadDim)
 		}
 	}
-	for _, rows := range []int{s.Vocab, s.Queries() + 2*s.Keys(), 2 * s.Intermediate} {
+	for _, rows := range []int{s.Vocab, s.Queries() + 2*s.Keys(), 2 * s.Intermediate, 2 * s.Experts.Intermediate, s.Experts.Count} {
 		if rows > maxElements/s.Hidden {
 			return fmt.Errorf("model %q: a matrix of %d by %d is too large", s.Name, rows, s.Hidden)
+		}
+	}
+	return nil
+}
+
+// Dense says whether layer i has a dense MLP.
+func (s Shape) Dense(i int) bool { return s.Experts.Count == 0 || s.Kind(i).Dense }
+
+// checkMLPs reports widths of MLPs that layers need and the shape lacks.
+func (s Shape) checkMLPs() error {
+	x := s.Experts
+	for i := range s.Layers {
+		switch {
+		case s.Dense(i):
+			if s.Intermediate < 1 || s.Intermediate > maxWidth {
+				return fmt.Errorf("model %q: intermediate size is %d", s.Name, s.Intermediate)
+			}
+		case x.Count > maxWidth || x.Intermediate < 1 || x.Intermediate > maxWidth || x.PerToken < 1 || x.PerToken > x.Count:
+			return fmt.Errorf("model %q: %d of %d experts of size %d", s.Name, x.PerToken, x.Count, x.Intermediate)
 		}
 	}
 	return nil

@@ -58,23 +58,28 @@ func (p *patternJSON) compile() (pattern, error) {
 	if scan, ok := scanners[text]; ok {
 		return pattern{scan: scan}, nil
 	}
-	looksAhead := strings.Count(text, rest) == 1
-	if looksAhead {
+	if strings.Count(text, rest) == 1 {
 		text = strings.Replace(text, rest, `(?P<rest>\s+)`, 1)
 	}
-	text, err := translate(text)
+	out, err := compileGo(text)
 	if err != nil {
 		return pattern{}, fmt.Errorf("pattern %q is not supported: %w", *p.Regex, err)
+	}
+	return out, nil
+}
+
+// compileGo compiles a pattern that does not look ahead. White space of which the
+// last character may have to be given back is the group called rest.
+func compileGo(text string) (pattern, error) {
+	text, err := translate(text)
+	if err != nil {
+		return pattern{}, err
 	}
 	re, err := regexp.Compile(text)
 	if err != nil {
-		return pattern{}, fmt.Errorf("pattern %q is not supported: %w", *p.Regex, err)
+		return pattern{}, err
 	}
-	out := pattern{Regexp: re}
-	if looksAhead {
-		out.spaces = re.SubexpIndex("rest")
-	}
-	return out, nil
+	return pattern{Regexp: re, spaces: max(0, re.SubexpIndex("rest"))}, nil
 }
 
 // white is Unicode's white space, which \s means in Oniguruma.

@@ -189,11 +189,15 @@ func (t *Tokenizer) name(f *file) error {
 		tokens[id] = token{name: text, text: text}
 	}
 	for _, a := range f.AddedTokens {
-		tokens[*a.ID] = token{name: a.Content, text: a.Content, special: a.Special}
-		if a.Special {
-			tokens[*a.ID].text = ""
+		a = t.look(a)
+		one := token{name: a.Content, text: a.Content, special: a.Special}
+		switch {
+		case a.Special:
+			one.text = ""
+		case a.find != a.Content && !t.split.raw:
+			one.text = t.decoder.text(a.find) // with the space that normalizing put before it
 		}
-		t.look(a)
+		tokens[*a.ID] = one
 	}
 	t.verbatim.sort()
 	t.normalized.sort()
@@ -201,15 +205,16 @@ func (t *Tokenizer) name(f *file) error {
 	return nil
 }
 
-// look has an added token looked for in texts.
-func (t *Tokenizer) look(a addedToken) {
+// look has an added token looked for in texts, and returns it with what is found.
+func (t *Tokenizer) look(a addedToken) addedToken {
 	a.find = a.Content
 	if a.Normalized == nil && a.Special || a.Normalized != nil && !*a.Normalized {
 		t.verbatim.add(a)
-		return
+		return a
 	}
 	for _, normalize := range t.normalize {
 		a.find = normalize(a.find)
 	}
 	t.normalized.add(a)
+	return a
 }
