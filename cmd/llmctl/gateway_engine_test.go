@@ -19,6 +19,7 @@ import (
 	"github.com/llmctl/llmctl/engine"
 	"github.com/llmctl/llmctl/engine/sched"
 	"github.com/llmctl/llmctl/gateway"
+	"github.com/llmctl/llmctl/internal/iostreams"
 )
 
 // gatewayBeforeEngine starts the bundled engine and the gateway in front of it.

@@ -1,22 +1,13 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"net/http"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/llmctl/llmctl/engine"
 	"github.com/llmctl/llmctl/engine/sched"
-	"github.com/llmctl/llmctl/engine/server"
-	"github.com/llmctl/llmctl/internal/buildinfo"
-	"github.com/llmctl/llmctl/internal/doctor"
 	"github.com/llmctl/llmctl/internal/iostreams"
-	"github.com/llmctl/llmctl/internal/units"
-	"github.com/llmctl/llmctl/profiles"
 )
 
 // builtinModel is the profile that the bundled engine has weights for: seeded
@@ -25,23 +16,23 @@ const builtinModel = "builtin"
 
 // engineFlags are the engine's settings, under vLLM's names where it has them.
 type engineFlags struct {
-	model, device                 string
-	served                        []string
-	kvCacheMemory, kvDType        string
-	memoryUtilization             float64
-	seed                          uint64
-	sched                         sched.Config
-	policy                        string
-	prefixCaching                 bool
-	chunkedPrefill                bool
-	blockSize                     int
-	maxQueue, queueTokens         int
-	queueDelay                    time.Duration
-	workers                       int
-	stepLog                       string
-	speculative                   speculativeFlags
-	text                          textFlags
-	modeled                       modeledFlags
+	model, device          string
+	served                 []string
+	kvCacheMemory, kvDType string
+	memoryUtilization      float64
+	seed                   uint64
+	sched                  sched.Config
+	policy                 string
+	prefixCaching          bool
+	chunkedPrefill         bool
+	blockSize              int
+	maxQueue, queueTokens  int
+	queueDelay             time.Duration
+	workers                int
+	stepLog                string
+	speculative            speculativeFlags
+	text                   textFlags
+	modeled                modeledFlags
 }
 
 func (f *engineFlags) add(cmd *cobra.Command) {

@@ -20,8 +20,8 @@ import (
 	"github.com/llmctl/llmctl/profiles"
 )
 
-// served is a model being served.
-type served struct {
+// servedModel is a model being served.
+type servedModel struct {
 	engine  *engine.Engine
 	options server.Options
 	weights int64 // bytes of the model's files; 0 for synthetic ones
@@ -30,8 +30,8 @@ type served struct {
 }
 
 // open makes what the flags ask for. Close it. Errors are the user's to mend.
-func (f *engineFlags) open(s *iostreams.IO) (*served, error) {
-	v := &served{flags: f, options: server.Options{ServedModelNames: f.served, Version: buildinfo.Version()}}
+func (f *engineFlags) open(s *iostreams.IO) (*servedModel, error) {
+	v := &servedModel{flags: f, options: server.Options{ServedModelNames: f.served, Version: buildinfo.Version()}}
 	if err := f.openInto(v, s); err != nil {
 		v.close()
 		return nil, usage(err)
@@ -39,7 +39,7 @@ func (f *engineFlags) open(s *iostreams.IO) (*served, error) {
 	return v, nil
 }
 
-func (f *engineFlags) openInto(v *served, s *iostreams.IO) error {
+func (f *engineFlags) openInto(v *servedModel, s *iostreams.IO) error {
 	c, err := f.config()
 	if err != nil {
 		return err
@@ -49,9 +49,10 @@ func (f *engineFlags) openInto(v *served, s *iostreams.IO) error {
 	switch {
 	case isModeled:
 		err = f.modelDevice(&c, accelerator)
-		v.options.Unguided = true
+		v.options.Unguided = "the words of a modeled device mean nothing"
 	case f.model == builtinModel:
 		err = f.text.onlyForFiles()
+		v.options.Unguided = "the built-in model is synthetic and has words alone; serve a model from files"
 	default:
 		err = f.openFiles(v, &c)
 	}
@@ -72,7 +73,7 @@ func (f *engineFlags) openInto(v *served, s *iostreams.IO) error {
 }
 
 // close ends the engine, and then what it used.
-func (v *served) close() {
+func (v *servedModel) close() {
 	if v.engine != nil {
 		v.engine.Close()
 	}
@@ -81,7 +82,7 @@ func (v *served) close() {
 	}
 }
 
-func (v *served) handler() http.Handler {
+func (v *servedModel) handler() http.Handler {
 	return later(server.New(v.engine, v.options), v.flags.modeled.outside)
 }
 
@@ -130,7 +131,7 @@ func (f *engineFlags) config() (engine.Config, error) {
 }
 
 // openFiles loads a model.
-func (f *engineFlags) openFiles(v *served, c *engine.Config) error {
+func (f *engineFlags) openFiles(v *servedModel, c *engine.Config) error {
 	if _, err := os.Stat(f.model); err != nil {
 		return f.noModel()
 	}
@@ -175,7 +176,7 @@ func (f *engineFlags) noModel() error {
 }
 
 // logSteps writes a line for each step of the engine.
-func (v *served) logSteps(c *engine.Config, path string, errs io.Writer) error {
+func (v *servedModel) logSteps(c *engine.Config, path string, errs io.Writer) error {
 	file, err := os.Create(path)
 	if err != nil {
 		return fmt.Errorf("--step-log: %w", err)

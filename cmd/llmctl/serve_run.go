@@ -98,7 +98,7 @@ func lookup(s *iostreams.IO) func(string) (string, bool) {
 }
 
 // name is the served model's on the wire.
-func (v *served) name() string {
+func (v *servedModel) name() string {
 	if len(v.options.ServedModelNames) > 0 {
 		return v.options.ServedModelNames[0]
 	}
@@ -107,7 +107,7 @@ func (v *served) name() string {
 
 // announce tells what vLLM tells at the start, in its words where scripts look for
 // them.
-func (v *served) announce(w io.Writer, took time.Duration) {
+func (v *servedModel) announce(w io.Writer, took time.Duration) {
 	st := v.engine.Stats()
 	tokens, window := int64(st.Blocks*st.BlockSize), int64(v.engine.Window())
 	weights := ""
@@ -118,4 +118,3 @@ func (v *served) announce(w io.Writer, took time.Duration) {
 	fmt.Fprintf(w, "KV cache size: %s tokens, %s blocks of %d\n", units.Count(tokens), units.Count(int64(st.Blocks)), st.BlockSize)
 	fmt.Fprintf(w, "Maximum concurrency for %s tokens per request: %.2fx\n", units.Count(window), float64(tokens)/float64(window))
 }
-

@@ -141,7 +141,7 @@ const (
 )
 
 // apply sets the engine up, and loads a draft model.
-func (f *speculativeFlags) apply(c *engine.Config, v *served) error {
+func (f *speculativeFlags) apply(c *engine.Config, v *servedModel) error {
 	asked := struct {
 		Method string `json:"method"`
 		Model  string `json:"model"`
@@ -168,7 +168,7 @@ func (f *speculativeFlags) apply(c *engine.Config, v *served) error {
 			return errors.New("speculative decoding has no method: --speculative-model names a draft model, or ngram")
 		}
 		return nil
-	case v.options.Unguided:
+	case c.Executor != nil:
 		return errors.New("speculative decoding is not for a modeled device: simulate --speculative has it")
 	case asked.Method == ngramMethod:
 		c.Speculate = engine.Speculate{Method: engine.NGram, Tokens: asked.Tokens, NgramMin: asked.Min, NgramMax: asked.Max}

@@ -55,7 +55,7 @@ func newStack(s *iostreams.IO) *cobra.Command {
 	return cmd
 }
 
-func runStack(s *iostreams.IO, v *served, key string) error {
+func runStack(s *iostreams.IO, v *servedModel, key string) error {
 	const loopback = "127.0.0.1:0"
 	behind, err := listen(loopback, v.handler())
 	if err != nil {

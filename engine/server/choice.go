@@ -13,7 +13,7 @@ import (
 type choice struct {
 	answer *answer
 	index  int
-	prompt int // its prompt's place in the request
+	prompt int         // its prompt's place in the request
 	parser chat.Parser // of what its text says in its channels
 	begun  bool
 
@@ -98,7 +98,9 @@ func (c *choice) logprobs() any {
 }
 
 // untold reports whether there is something that the next chunk has to carry.
-func (c *choice) untold() bool { return len(c.entries) > 0 || len(c.lists.Tokens) > 0 || len(c.ids) > 0 }
+func (c *choice) untold() bool {
+	return len(c.entries) > 0 || len(c.lists.Tokens) > 0 || len(c.ids) > 0
+}
 
 // tokenIDs are those that were not told yet.
 func (c *choice) tokenIDs() []int32 {

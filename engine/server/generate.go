@@ -172,7 +172,9 @@ func (a *answer) usage() openai.UsageReport {
 }
 
 // unanswered reports whether an answer ended without its end.
-func unanswered(reason sched.FinishReason) bool { return reason == sched.Aborted || reason == sched.Failed }
+func unanswered(reason sched.FinishReason) bool {
+	return reason == sched.Aborted || reason == sched.Failed
+}
 
 // refuseSubmit answers for a request that the engine did not take. Its queue is the
 // server's affair and no limit of the client's: 503, with the time to come again, not

@@ -92,7 +92,7 @@ func addAny(add func(kind, source, param string), param string, schema json.RawM
 // clients ask for the same again and again.
 type guides struct {
 	vocabulary func() *grammar.Vocabulary
-	unguided   bool
+	unguided   string // why not, empty where it works
 
 	mu   sync.Mutex
 	kept map[string]*grammar.Grammar
@@ -120,8 +120,8 @@ func (g *guides) guide(c *constraint, r *engine.Request) *problem {
 	if c == nil {
 		return nil
 	}
-	if g.unguided {
-		return unsupported(c.param, "the words of a modeled device are not a model's")
+	if g.unguided != "" {
+		return unsupported(c.param, g.unguided)
 	}
 	compiled, err := g.compile(c)
 	if err != nil {

@@ -27,17 +27,17 @@ type Options struct {
 	APIKey           string   // bearer token that /v1 asks for; empty asks for none
 	Version          string   // what /version says
 
-	Tokenizer tokenizer.Tokenizer // the model's; nil is the built-in one
-	Template  *chat.Template      // of chats; nil is the built-in model's where Tokenizer is nil, else chats are refused
-	ToolTemplate *chat.Template   // of chats with tools, where the model has one of its own
-	BOS, EOS  string              // the model's tokens that begin and end a sequence, by their text
-	Forgeable bool                // special tokens in the text of clients count, as in vLLM
-	Sampling  Sampling            // of requests that bring none
+	Tokenizer    tokenizer.Tokenizer // the model's; nil is the built-in one
+	Template     *chat.Template      // of chats; nil is the built-in model's where Tokenizer is nil, else chats are refused
+	ToolTemplate *chat.Template      // of chats with tools, where the model has one of its own
+	BOS, EOS     string              // the model's tokens that begin and end a sequence, by their text
+	Forgeable    bool                // special tokens in the text of clients count, as in vLLM
+	Sampling     Sampling            // of requests that bring none
 
 	ToolParser      string // format of tool calls; empty refuses tools, unless their call is forced
 	ReasoningParser string // format of reasoning; empty tells none apart
 	Priorities      bool   // requests may have a priority
-	Unguided        bool   // the model's words cannot be held to a form
+	Unguided        string // why the model's words cannot be held to a form; empty where they can
 
 	MaxBody   int64            // bytes of a request body; 0 is 16 MiB
 	Patience  time.Duration    // for a client to take in one write; 0 is 30 s
@@ -266,4 +266,3 @@ func reply(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(body) // the client may have left; there is nobody to tell
 }
-
