@@ -28,7 +28,7 @@ type tester interface {
 // tiny is a model small enough that hundreds of engines can run in a test.
 func tiny() profiles.Model {
 	m := profiles.Model{
-		Name: "tiny", HiddenSize: 16, VocabSize: tokenizer.Size, MaxPositions: 256, TiedEmbeddings: true,
+		Name: "tiny", Type: "llama", HiddenSize: 16, VocabSize: tokenizer.Size, MaxPositions: 256, TiedEmbeddings: true,
 		NormEpsilon: 1e-5, RopeTheta: 10000, Activation: "silu", EOSTokens: []int{tokenizer.EOS},
 	}
 	for range 2 {

@@ -78,7 +78,7 @@ func (f *promptsFlags) check(cmd *cobra.Command) (err error) {
 			return errors.New("--tokenizer has no effect on prompts with --calibrate off; give one of them")
 		}
 		if f.vocabulary, err = hf.Read(f.tokenizer); err != nil {
-			return fmt.Errorf("--tokenizer: %w", err)
+			return fmt.Errorf("--tokenizer: %w; without it, prompts are calibrated by the server's usage", err)
 		}
 	}
 	f.parsed.CacheSalt = f.cacheSalt

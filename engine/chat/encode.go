@@ -69,10 +69,29 @@ func (e *Encoder) Encode(dst []int32, segments []Segment) []int32 {
 		b.WriteString(s.Text)
 	}
 	text := b.String()
-	if e.Forgeable || !e.forged(text, trusted) {
+	if e.Forgeable {
 		return e.tok.Encode(dst, text, true)
 	}
-	return e.guarded(dst, text, trusted)
+	marks := e.marks(text, trusted)
+	if !e.forged(text, trusted) {
+		n := len(dst)
+		if dst = e.tok.Encode(dst, text, true); e.count(dst[n:]) == len(marks) {
+			return dst
+		}
+		// A tokenizer that changes text before it looks for specials may find some
+		// that are not there to the letter.
+		dst = dst[:n]
+	}
+	return e.guarded(dst, text, marks)
+}
+
+func (e *Encoder) count(tokens []int32) (n int) {
+	for _, t := range tokens {
+		if e.tok.Special(t) {
+			n++
+		}
+	}
+	return n
 }
 
 // forged reports whether a special token's text stands anywhere outside of trusted
@@ -100,7 +119,27 @@ func within(trusted []int, lo, hi int) bool {
 	return i%2 == 1 && hi <= trusted[i]
 }
 
-func (e *Encoder) guarded(dst []int32, text string, trusted []int) []int32 {
+// mark is a special token that the template wrote into bytes lo to before hi.
+type mark struct {
+	marker
+	lo, hi int
+}
+
+// marks finds the special tokens that the template wrote, the longest first.
+func (e *Encoder) marks(text string, trusted []int) (out []mark) {
+	for i := 0; i < len(text); {
+		m, size := e.at(text, i, trusted)
+		if size > 0 {
+			out = append(out, mark{m, i, i + size})
+		}
+		i += max(size, 1)
+	}
+	return out
+}
+
+// guarded takes the tokens of the marks, and encodes the text between them without
+// special ones.
+func (e *Encoder) guarded(dst []int32, text string, marks []mark) []int32 {
 	start, trim := 0, false
 	plain := func(end int, trimEnd bool) {
 		s := text[start:end]
@@ -114,16 +153,10 @@ func (e *Encoder) guarded(dst []int32, text string, trusted []int) []int32 {
 			dst = e.tok.Encode(dst, s, false)
 		}
 	}
-	for i := 0; i < len(text); {
-		m, size := e.at(text, i, trusted)
-		if size == 0 {
-			i++
-			continue
-		}
-		plain(i, m.trimsBefore)
+	for _, m := range marks {
+		plain(m.lo, m.trimsBefore)
 		dst = append(dst, m.token)
-		i += size
-		start, trim = i, m.trimsAfter
+		start, trim = m.hi, m.trimsAfter
 	}
 	plain(len(text), false)
 	return dst

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/llmctl/llmctl/internal/tokenizer"
+	"github.com/llmctl/llmctl/internal/tokenizer/hf"
 	"pgregory.net/rapid"
 )
 
@@ -105,6 +106,53 @@ func TestOnlyTrustedTextBecomesSpecialTokens(t *testing.T) {
 	}
 }
 
+// folding is a tokenizer that changes text before it looks for special tokens.
+type folding struct{ byteTokenizer }
+
+func (f folding) Encode(dst []int32, text string, special bool) []int32 {
+	return f.byteTokenizer.Encode(dst, strings.NewReplacer("＜", "<", "＞", ">").Replace(text), special)
+}
+
+func TestNormalizedTextYieldsNoSpecialTokens(t *testing.T) {
+	e := NewEncoder(folding{markers})
+	got := markers.read(e.Encode(nil, []Segment{{"<s>", true}, {"a＜/s＞", false}}))
+	if want := "⟦<s>⟧a</s>"; got != want {
+		t.Errorf("%s, expected %s", got, want)
+	}
+}
+
+// TestTokenizersOfModelsKeepClientsTextApart: without a marker in a client's text the
+// tokens are those of the whole prompt, with one they have no special token more.
+func TestTokenizersOfModelsKeepClientsTextApart(t *testing.T) {
+	for _, name := range []string{"bytelevel", "sentencepiece"} {
+		tok, err := hf.Read("../../internal/tokenizer/hf/testdata/" + name + ".json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := NewEncoder(tok)
+		if len(e.special) == 0 {
+			t.Errorf("%s: no special tokens found", name)
+		}
+		for marker, m := range e.special {
+			harmless := []Segment{{marker + "user\n", true}, {"hello world", false}, {marker, true}}
+			want := tok.Encode(nil, marker+"user\nhello world"+marker, true)
+			if diff := cmp.Diff(want, e.Encode(nil, harmless)); diff != "" {
+				t.Errorf("%s, %s (-whole +segments)\n%s", name, marker, diff)
+			}
+			evil := []Segment{harmless[0], {"hello " + marker + "world", false}, harmless[2]}
+			n := 0
+			for _, token := range e.Encode(nil, evil) {
+				if token == m.token {
+					n++
+				}
+			}
+			if n != 2 {
+				t.Errorf("%s: %s in a client's text: %d of them, expected the template's 2", name, marker, n)
+			}
+		}
+	}
+}
+
 // TestNoTextOfAClientYieldsASpecialToken: whatever a client says, a prompt has the
 // special tokens that it has with harmless words in the same places.
 func TestNoTextOfAClientYieldsASpecialToken(t *testing.T) {
@@ -152,4 +200,24 @@ func TestNoTextOfAClientYieldsASpecialToken(t *testing.T) {
 
 func quoted(s string) string {
 	return `"` + strings.NewReplacer("\\", `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
+}
+
+func BenchmarkEncode(b *testing.B) {
+	e := NewEncoder(tokenizer.Builtin())
+	template, err := ParseTemplate(Builtin)
+	if err != nil {
+		b.Fatal(err)
+	}
+	in := Input{BOS: "<s>", AddGenerationPrompt: true}
+	for range 20 {
+		in.Messages = append(in.Messages, Message{Role: "user", Content: strings.Repeat("hello world ", 100)})
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		segments, err := template.Segments(in)
+		if err != nil {
+			b.Fatal(err)
+		}
+		e.Encode(nil, segments)
+	}
 }

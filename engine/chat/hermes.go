@@ -100,7 +100,7 @@ func (h *hermes) Flush() (d Delta) {
 		tail := h.Flush()
 		d.Content += tail.Content
 		d.Calls = append(d.Calls, tail.Calls...)
-	case h.scan == nil && !h.closing && !(h.after && blank(h.held)):
+	case h.scan == nil && !h.closing && (!h.after || !blank(h.held)):
 		h.emit(&d, len(h.held))
 	}
 	h.held = ""

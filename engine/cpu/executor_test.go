@@ -36,7 +36,7 @@ func builtin(t testing.TB) *model.Weights {
 func odd(t testing.TB) *model.Weights {
 	t.Helper()
 	m := profiles.Model{
-		Name: "odd", HiddenSize: 20, VocabSize: 2048, MaxPositions: 128,
+		Name: "odd", Type: "llama", HiddenSize: 20, VocabSize: 2048, MaxPositions: 128,
 		NormEpsilon: 1e-6, RopeTheta: 500, Activation: "silu", EOSTokens: []int{1},
 	}
 	for range 2 {
@@ -111,7 +111,7 @@ func TestExecutorAgreesWithTheReference(t *testing.T) {
 				if best := argmax(want); int(got) != best {
 					t.Errorf("%d tokens: got token %d, reference %d", n, got, best)
 				}
-				logits := e.scratch[0].logits
+				logits := e.logits
 				for i, l := range want {
 					if d := math.Abs(float64(logits[i]) - l); !math.IsInf(l, -1) && d > 2e-3 {
 						t.Fatalf("%d tokens: logit %d is %v, reference %v", n, i, logits[i], l)

@@ -110,7 +110,8 @@ func BenchmarkMask(b *testing.B) {
 		b.Run("first/"+place.name, func(b *testing.B) {
 			for b.Loop() {
 				m := at(g)
-				m.kept = &masks{v: v, slots: make([]atomicMask, len(g.states))}
+				v.common.Clear()
+				m.kept = newMasks(v, len(g.states))
 				m.Mask(bits)
 			}
 		})

@@ -6,7 +6,6 @@ import "slices"
 // of OpenAPI. Keywords that are in no list are annotations, as the specification says
 // of unknown ones.
 var (
-	combining = []string{"$ref", "allOf", "anyOf", "oneOf"}
 	// A schema that says nothing of the type is for the values that its other
 	// keywords are about.
 	objectKeywords = []string{"properties", "required", "additionalProperties", "minProperties", "maxProperties"}

@@ -63,7 +63,8 @@ func (v *value) ownKinds() kinds {
 // there is more to a schema than its list, a validator judges.
 func (c *compiler) holds(v, listed *value, alone bool) bool {
 	others := slices.Concat(objectKeywords, arrayKeywords, stringKeywords, numberKeywords)
-	if v == nullSchema || alone && !v.has(others...) && !(v.has("enum") && v.has("const")) || !v.asserts() {
+	two := v.has("enum") && v.has("const")
+	if v == nullSchema || alone && !two && !v.has(others...) {
 		return true
 	}
 	checker := c.checkers[v]

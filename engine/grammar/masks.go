@@ -1,6 +1,8 @@
 package grammar
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"math/bits"
 	"sync"
 	"sync/atomic"
@@ -30,18 +32,25 @@ func (k *keeper) of(v *Vocabulary, states int) *masks {
 	if len(k.sets) == maxVocabularies {
 		k.sets = k.sets[1:]
 	}
-	m := &masks{v: v, slots: make([]atomicMask, states)}
+	m := newMasks(v, states)
 	k.sets = append(k.sets, m)
 	return m
 }
 
 type atomicMask = atomic.Pointer[stateMask]
 
+func newMasks(v *Vocabulary, states int) *masks {
+	return &masks{v: v, slots: make([]atomicMask, states), rests: map[string]*trie{}}
+}
+
 // masks are the tokens of each state that do not depend on where its rule was called.
 type masks struct {
 	v     *Vocabulary
 	slots []atomicMask
 	bytes atomic.Int64
+
+	mu    sync.Mutex
+	rests map[string]*trie // by the nodes that they follow: most states of a long string have the same
 }
 
 // A stateMask says what may come in a state as long as its rule has not ended: that is
@@ -83,22 +92,53 @@ func (m *masks) state(w *walker, s int32) *stateMask {
 	var escapes []int32
 	w.scan(m.v.trie, w.here(0), found.bits, &escapes)
 	found.thin()
-	size := int64(8*len(found.bits) + 4*len(found.tokens) + 96)
-	if len(escapes) > 0 {
-		found.rest = m.v.rest(escapes)
-		size += int64(found.rest.memory())
-	}
 	if r.common {
+		if len(escapes) > 0 {
+			found.rest = m.v.rest(escapes)
+		}
 		m.v.common.Store(s-r.start, found)
 		m.slots[s].Store(found)
 		return found
 	}
-	if m.bytes.Add(size) > maxKept {
-		m.bytes.Add(-size)
-		return found
+	keep := true
+	if len(escapes) > 0 {
+		found.rest, keep = m.rest(escapes)
 	}
-	m.slots[s].Store(found)
+	if keep && m.fits(8*len(found.bits)+4*len(found.tokens)+96) {
+		m.slots[s].Store(found)
+	}
 	return found
+}
+
+// fits takes memory, if so much is left.
+func (m *masks) fits(size int) bool {
+	if m.bytes.Add(int64(size)) <= maxKept {
+		return true
+	}
+	m.bytes.Add(int64(-size))
+	return false
+}
+
+// rest is the trie for some nodes, and whether it is kept.
+func (m *masks) rest(nodes []int32) (*trie, bool) {
+	hash := sha256.New()
+	for _, n := range nodes {
+		var b [4]byte
+		binary.LittleEndian.PutUint32(b[:], uint32(n))
+		hash.Write(b[:])
+	}
+	key := string(hash.Sum(nil))
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if t := m.rests[key]; t != nil {
+		return t, true
+	}
+	t := m.v.rest(nodes)
+	if !m.fits(t.memory()) {
+		return t, false
+	}
+	m.rests[key] = t
+	return t, true
 }
 
 // rest is a trie of what follows some nodes in tokens. Many tokens go on in the same

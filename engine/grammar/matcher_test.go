@@ -104,7 +104,9 @@ func TestBoundsOfNumbersAreExact(t *testing.T) {
 		for range 40 {
 			s := clean(draw("number"))
 			v, _ := new(big.Rat).SetString(s)
-			want := valid(check, s) == nil && !(v.Sign() == 0 && s[0] == '-' && !free) && !(r.integer && strings.Contains(s, "."))
+			signedZero := v.Sign() == 0 && s[0] == '-' && !free
+			pointed := r.integer && strings.Contains(s, ".")
+			want := valid(check, s) == nil && !signedZero && !pointed
 			if err != nil {
 				// Refused schemas have no value; those with one digit after the point are
 				// among the candidates often enough to notice.
@@ -297,5 +299,45 @@ func TestAmbiguousAlternativesDoNotMultiply(t *testing.T) {
 	}
 	if !m.Done() {
 		t.Error("not done")
+	}
+}
+
+// A call may need less depth than what must come after it.
+func TestACallIsNotMadeWhenWhatFollowsNestsTooDeep(t *testing.T) {
+	c := newCompiler(Options{})
+	g, err := c.compile(func(d *draft) {
+		pair := func(key, open, closing string, inner func(d *draft, from, to int32)) int32 {
+			return c.rule(key, true, func(d *draft) {
+				at, end := d.then(first, open), d.state()
+				inner(d, at, end)
+				d.text(end, last, closing)
+			})
+		}
+		deep := pair("deep", "{", "}", func(d *draft, from, to int32) { d.skip(from, to) })
+		deeper := pair("deeper", "<", ">", func(d *draft, from, to int32) { d.call(from, to, deep) })
+		leaf := c.rule("leaf", false, func(d *draft) { d.text(first, last, "x") })
+		d.call(first, last, pair("nest", "[", "]", func(d *draft, from, to int32) {
+			after := d.state()
+			d.call(from, to, c.rule("nest", true, nil))
+			d.call(from, after, leaf)
+			d.call(after, to, deeper)
+			d.text(from, to, "y")
+		}))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := g.Matcher(testVocabulary())
+	for m.Accept('[') {
+		if !m.Allows('y') {
+			t.Fatal("there is no end")
+		}
+	}
+	if m.Allows('x') {
+		t.Error("a text that cannot be ended is begun")
+	}
+	m.Rollback(2)
+	if !m.Allows('x') {
+		t.Error("a text that can just be ended is refused")
 	}
 }

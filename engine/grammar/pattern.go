@@ -2,8 +2,10 @@ package grammar
 
 import (
 	"fmt"
+	"regexp"
 	"regexp/syntax"
 	"slices"
+	"strings"
 	"unicode"
 )
 
@@ -24,13 +26,26 @@ func parsePattern(pattern string, search bool) (s *shape, err error) {
 	if len(pattern) > maxText {
 		return nil, fmt.Errorf("pattern is too large: %d bytes, at most %d", len(pattern), maxText)
 	}
-	re, err := syntax.Parse(pattern, syntax.Perl)
+	re, err := syntax.Parse(translated(pattern), syntax.Perl)
 	if err != nil {
 		return nil, fmt.Errorf("parsing pattern %q: %w", pattern, err)
 	}
 	p := &patternWriter{shape: newShape(), pattern: pattern, search: search}
 	p.ends(first, last, re, true, true)
 	return p.shape, nil
+}
+
+// ecmaEscape is any escape, and what ECMA-262 alone knows of them: \uHHHH and \u{H…}.
+var ecmaEscape = regexp.MustCompile(`\\(?:u([0-9A-Fa-f]{4})|u\{([0-9A-Fa-f]{1,6})\}|[^u])`)
+
+// translated is a pattern with ECMA-262's escapes of code points as RE2 writes them.
+func translated(pattern string) string {
+	return ecmaEscape.ReplaceAllStringFunc(pattern, func(escape string) string {
+		if escape[1] != 'u' {
+			return escape
+		}
+		return `\x{` + strings.Trim(escape[2:], "{}") + `}`
+	})
 }
 
 type patternWriter struct {

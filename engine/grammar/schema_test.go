@@ -71,6 +71,11 @@ func TestSchemas(t *testing.T) {
 		{name: "compact", schema: `{"type":"array","items":{"const":1}}`, options: Options{Compact: true}, yes: []string{`[1,1]`, `[ 1, 1 ]`}, no: []string{"[\n1]", `[1,  1]`}},
 		{name: "white space is bounded", schema: `{"type":"array","items":{"const":1}}`,
 			yes: []string{"[\n" + strings.Repeat(" ", 20) + "1 ]"}, no: []string{"[\n" + strings.Repeat(" ", 21) + "1]", "[  1]", "[\n\n1]", "[\t1]", " [1]", "[1] "}},
+		{name: "numbers have at most 18 digits", schema: `{"type":"number"}`,
+			yes: []string{strings.Repeat("9", 18) + "." + strings.Repeat("1", 18) + "e-99"}, no: []string{strings.Repeat("9", 19), "0." + strings.Repeat("1", 19), "1e100"}},
+		{name: "bounded numbers have at most 18 digits", schema: `{"type":"number","minimum":-5}`,
+			yes: []string{strings.Repeat("9", 18) + "." + strings.Repeat("1", 18), "-4.99", "-5.0"}, no: []string{strings.Repeat("9", 19), "0." + strings.Repeat("1", 19), "-5.01", "1e1", "-0"}},
+		{name: "code points as ECMA-262 writes them", schema: `{"type":"string","pattern":"^[\\u00e0-\\u00ff]\\\\\\u{1F600}\\/$"}`, yes: []string{`"é\\😀/"`}, no: []string{`"e\\😀/"`, `"é😀/"`}},
 		{name: "escapes", schema: `{"type":"string"}`, yes: []string{`"\"\\\/\b\f\n\r\t\u00e9\uD83D\uDE00"`, "\"\x7f\u2028\""},
 			no: []string{`"\x"`, `"\ud83d"`, `"\ud83da"`, `"\ude00"`, "\"\n\"", "\"\xff\"", "\"\xed\xa0\x80\"", "\"\xc0\xaf\""}},
 	}

@@ -21,20 +21,45 @@ type Details struct {
 	LogitCap         float64
 }
 
-// ShapeOf checks that m is a model this engine can run and returns its sizes. It is
-// for models whose config says all there is in what profiles.Model holds: plain
-// Llamas, such as the built-in one.
+// ShapeOf checks that m is a plain Llama, such as the built-in model, and returns its
+// sizes. Only of those can weights be made by Synthetic: what else a family has needs
+// weights, and details, that come from a file.
 func ShapeOf(m profiles.Model) (Shape, error) {
-	if m.RopeScaling != "" {
-		return Shape{}, fmt.Errorf("model %q: rope scaling %q needs the factors of its config", m.Name, m.RopeScaling)
-	}
-	if a := m.Activation; a != "" && a != "silu" {
-		return Shape{}, fmt.Errorf("model %q: activation %q is not supported by this engine", m.Name, a)
+	if why := unplain(m); why != "" {
+		return Shape{}, fmt.Errorf("model %q: %s is not supported without the model's own files", m.Name, why)
 	}
 	return ShapeWith(m, Details{})
 }
 
-// ShapeWith is ShapeOf for a model with details that profiles.Model does not hold.
+// unplain names what m has that a plain Llama has not.
+func unplain(m profiles.Model) string {
+	for i, l := range m.Layers {
+		switch {
+		case l.Attention.Kind == profiles.SlidingAttention:
+			return fmt.Sprintf("sliding attention in layer %d", i)
+		case l.MLP.Experts > 0:
+			return fmt.Sprintf("mixture of experts in layer %d", i)
+		}
+	}
+	switch {
+	case m.AttentionBias:
+		return "bias"
+	case m.QKNorm:
+		return "query and key normalization"
+	case m.Norms == 4:
+		return "norms behind attention and MLP"
+	case m.RopeShare > 0 && m.RopeShare < 1:
+		return "a rotary embedding of a part of each head"
+	case m.RopeScaling != "":
+		return fmt.Sprintf("rope scaling %q", m.RopeScaling)
+	case m.Activation != "" && m.Activation != "silu":
+		return fmt.Sprintf("activation %q", m.Activation)
+	}
+	return ""
+}
+
+// ShapeWith checks that m is a model this engine can run and returns its sizes, with
+// what profiles.Model does not hold.
 func ShapeWith(m profiles.Model, d Details) (Shape, error) {
 	if len(m.Layers) == 0 {
 		return Shape{}, fmt.Errorf("model %q has no layers", m.Name)

@@ -1,6 +1,7 @@
 #include "textflag.h"
+#include "exp_amd64.h"
 
-// func expVector(dst, x *float32, n int, top, scale float32, table *[12][8]float32)
+// func expVector(dst, x *float32, n int, top, scale float32, table *[15][8]float32)
 TEXT ·expVector(SB), NOSPLIT, $0-40
 	MOVQ dst+0(FP), DI
 	MOVQ x+8(FP), SI
@@ -12,44 +13,45 @@ eight:
 	VMOVUPS (SI), Y0
 	VSUBPS Y14, Y0, Y0
 	VMULPS Y15, Y0, Y0
-	VCMPPS $0x1d, (R8), Y0, Y1    // all ones where x ≥ expLowest
-	VMULPS 32(R8), Y0, Y2         // n = round(x·log2 e)
-	VADDPS 64(R8), Y2, Y2
-	VSUBPS 64(R8), Y2, Y2
-	VMULPS 96(R8), Y2, Y3         // r = x − n·ln 2
-	VSUBPS Y3, Y0, Y0
-	VMULPS 128(R8), Y2, Y3
-	VSUBPS Y3, Y0, Y0
-	VMULPS 160(R8), Y0, Y3        // the polynomial
-	VADDPS 192(R8), Y3, Y3
-	VMULPS Y0, Y3, Y3
-	VADDPS 224(R8), Y3, Y3
-	VMULPS Y0, Y3, Y3
-	VADDPS 256(R8), Y3, Y3
-	VMULPS Y0, Y3, Y3
-	VADDPS 288(R8), Y3, Y3
-	VMULPS Y0, Y3, Y3
-	VADDPS 320(R8), Y3, Y3
-	VMULPS Y0, Y0, Y4
-	VMULPS Y4, Y3, Y3
-	VADDPS Y0, Y3, Y3
-	VADDPS 352(R8), Y3, Y3
-	VCVTTPS2DQ Y2, Y2             // half = n/2, towards zero
-	VPSRLD $31, Y2, Y5
-	VPADDD Y5, Y2, Y5
-	VPSRAD $1, Y5, Y5
-	VPSUBD Y5, Y2, Y6
-	VPSLLD $23, Y5, Y5            // 2^half and 2^(n−half): exponent onto 1.0
-	VPADDD 352(R8), Y5, Y5
-	VPSLLD $23, Y6, Y6
-	VPADDD 352(R8), Y6, Y6
-	VMULPS Y5, Y3, Y3
-	VMULPS Y6, Y3, Y3
-	VANDPS Y1, Y3, Y3             // 0 below expLowest
+	EXP
 	VMOVUPS Y3, (DI)
 	ADDQ $32, SI
 	ADDQ $32, DI
 	SUBQ $8, CX
 	JNZ eight
+	VZEROUPPER
+	RET
+
+// func gateVector(dst, gate, up *float32, n int, linear, cubic float32, table *[15][8]float32)
+// Y7: gate, Y8: the exponent, Y9: where it is above expHighest.
+TEXT ·gateVector(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), DI
+	MOVQ gate+8(FP), SI
+	MOVQ up+16(FP), DX
+	MOVQ n+24(FP), CX
+	VBROADCASTSS linear+32(FP), Y14
+	VBROADCASTSS cubic+36(FP), Y15
+	MOVQ table+40(FP), R8
+	VXORPS Y13, Y13, Y13
+next:
+	VMOVUPS (SI), Y7
+	VMULPS Y7, Y7, Y0
+	VMINPS 448(R8), Y0, Y0
+	VMULPS Y15, Y0, Y0
+	VADDPS Y14, Y0, Y0
+	VMULPS Y7, Y0, Y8             // −z
+	VCMPPS $0x1e, 384(R8), Y8, Y9 // all ones where −z > expHighest
+	VMINPS 384(R8), Y8, Y0
+	EXP
+	VBLENDVPS Y9, 416(R8), Y3, Y3 // infinity there
+	VADDPS 352(R8), Y3, Y3
+	VDIVPS Y3, Y7, Y3
+	VMULPS (DX), Y3, Y3
+	VMOVUPS Y3, (DI)
+	ADDQ $32, SI
+	ADDQ $32, DX
+	ADDQ $32, DI
+	SUBQ $8, CX
+	JNZ next
 	VZEROUPPER
 	RET

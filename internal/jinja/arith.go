@@ -116,7 +116,7 @@ func (in *interp) times(v Value, n int64) Value {
 
 func (in *interp) integer(op string, i, j int64) Value {
 	var out int64
-	ok := true
+	var ok bool
 	switch op {
 	case "+":
 		out = i + j

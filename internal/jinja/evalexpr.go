@@ -2,7 +2,6 @@ package jinja
 
 import (
 	"fmt"
-	"maps"
 	"strings"
 	"unicode/utf8"
 )
@@ -114,6 +113,7 @@ func (in *interp) item(of, index Value) Value {
 				return of.Items[(i+n)%n]
 			}
 		case Text:
+			in.scan(of)
 			if r, ok := runeAt(of, i); ok {
 				return r
 			}
@@ -134,107 +134,6 @@ func runeAt(t Text, i int64) (Text, bool) {
 		return t.slice(at[i], at[i+1]), true
 	}
 	return t.slice(int(i), int(i)+1), true
-}
-
-func (x sliceExpr) eval(in *interp, sc *scope) Value {
-	of := in.eval(x.of, sc)
-	bound := func(e expr) (int64, bool) {
-		if e == nil {
-			return 0, false
-		}
-		v := in.eval(e, sc)
-		i, _, isInt, ok := number(v)
-		if v != nil && (!ok || !isInt) {
-			in.fail("slice indices must be integers or None, not %s", typeName(v))
-		}
-		return i, v != nil
-	}
-	from, hasFrom := bound(x.from)
-	to, hasTo := bound(x.to)
-	step, hasStep := bound(x.step)
-	in.line = x.line
-	if !hasStep {
-		step = 1
-	}
-	if step == 0 {
-		in.fail("slice step cannot be zero")
-	}
-	switch of := in.known(of).(type) {
-	case *List:
-		if of.generator {
-			break
-		}
-		var out []Value
-		for _, i := range picks(int64(len(of.Items)), from, to, step, hasFrom, hasTo) {
-			out = append(out, of.Items[i])
-		}
-		in.make(16 * len(out))
-		return &List{Items: out}
-	case Text:
-		return in.sliceText(of, from, to, step, hasFrom, hasTo)
-	}
-	return undefined{fmt.Sprintf("%s has no element slice", objectName(of))}
-}
-
-func (in *interp) sliceText(t Text, from, to, step int64, hasFrom, hasTo bool) Text {
-	in.make(len(t.s))
-	at := t.offsets()
-	n := int64(len(t.s))
-	if at != nil {
-		n = int64(len(at) - 1)
-	}
-	offset := func(i int64) int {
-		if at == nil {
-			return int(i)
-		}
-		return at[i]
-	}
-	if step == 1 {
-		lo, hi := clamp(n, from, to, 1, hasFrom, hasTo)
-		if lo >= hi {
-			return Text{}
-		}
-		return t.slice(offset(lo), offset(hi))
-	}
-	var b builder
-	for _, i := range picks(n, from, to, step, hasFrom, hasTo) {
-		b.add(t.slice(offset(i), offset(i+1)))
-	}
-	return b.text()
-}
-
-// clamp is Python's slice.indices for n elements.
-func clamp(n, from, to, step int64, hasFrom, hasTo bool) (lo, hi int64) {
-	low, high := int64(0), n
-	if step < 0 {
-		low, high = -1, n-1
-	}
-	one := func(i int64) int64 {
-		if i < 0 {
-			return max(i+n, low)
-		}
-		return min(i, high)
-	}
-	lo, hi = low, high
-	if step < 0 {
-		lo, hi = high, low
-	}
-	if hasFrom {
-		lo = one(from)
-	}
-	if hasTo {
-		hi = one(to)
-	}
-	return lo, hi
-}
-
-func picks(n, from, to, step int64, hasFrom, hasTo bool) (out []int64) {
-	lo, hi := clamp(n, from, to, step, hasFrom, hasTo)
-	step = max(min(step, n+1), -n-1)
-	for i := lo; step > 0 && i < hi || step < 0 && i > hi; i += step {
-		out = append(out, i)
-	}
-	return out
 }
 
 func (x logicExpr) eval(in *interp, sc *scope) Value {
@@ -307,7 +206,7 @@ func (in *interp) contains(of, v Value) bool {
 		if !ok {
 			in.fail("'in <string>' requires string as left operand, not %s", typeName(v))
 		}
-		in.step(len(of.s) / 64)
+		in.scan(of)
 		return strings.Contains(of.s, t.s)
 	case *Dict:
 		_, ok := of.get(v)
@@ -322,93 +221,4 @@ func (in *interp) contains(of, v Value) bool {
 	}
 	in.fail("argument of type '%s' is not iterable", typeName(of))
 	return false
-}
-
-func (x callExpr) eval(in *interp, sc *scope) Value { return x.with(in, sc, nil) }
-
-// with calls, with the macro that a call block passes as caller.
-func (x callExpr) with(in *interp, sc *scope, caller *macro) Value {
-	of := in.eval(x.of, sc)
-	a := x.args.eval(in, sc)
-	if caller != nil {
-		a.named = maps.Clone(a.named)
-		if a.named == nil {
-			a.named = map[string]Value{}
-		}
-		a.named["caller"] = caller
-	}
-	in.line = x.line
-	return in.call(of, a)
-}
-
-func (in *interp) call(of Value, a args) Value {
-	in.deeper()
-	defer in.shallower()
-	switch of := in.known(of).(type) {
-	case function:
-		return of.call(in, a)
-	case *macro:
-		return of.call(in, a)
-	case *loop:
-		if of.recurse != nil && len(a.list) == 1 {
-			return of.recurse(in, a.list[0])
-		}
-	}
-	in.fail("'%s' object is not callable", typeName(of))
-	return nil
-}
-
-// args are the values that a call, filter or test is given.
-type args struct {
-	list  []Value
-	named map[string]Value
-}
-
-func (a arguments) eval(in *interp, sc *scope) (out args) {
-	for _, x := range a.list {
-		out.list = append(out.list, in.eval(x, sc))
-	}
-	for i, name := range a.names {
-		if out.named == nil {
-			out.named = map[string]Value{}
-		}
-		out.named[name] = in.eval(a.named[i], sc)
-	}
-	return out
-}
-
-// get returns the argument at a place or of a name.
-func (a args) get(i int, name string) (Value, bool) {
-	if v, ok := a.named[name]; ok {
-		return v, true
-	}
-	if i >= 0 && i < len(a.list) {
-		return a.list[i], true
-	}
-	return nil, false
-}
-
-func (x filterExpr) eval(in *interp, sc *scope) Value {
-	return x.apply(in, sc, in.eval(x.x, sc))
-}
-
-func (x filterExpr) apply(in *interp, sc *scope, v Value) Value {
-	a := x.args.eval(in, sc)
-	in.line = x.line
-	f, ok := in.filters[x.name]
-	if !ok {
-		in.fail("no filter named '%s'", x.name)
-	}
-	return f(in, v, a)
-}
-
-func (x testExpr) eval(in *interp, sc *scope) Value {
-	v := in.eval(x.x, sc)
-	a := x.args.eval(in, sc)
-	in.line = x.line
-	test, ok := in.tests[x.name]
-	if !ok {
-		in.fail("no test named '%s'", x.name)
-	}
-	return test(in, v, a) != x.not
 }

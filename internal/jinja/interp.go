@@ -75,6 +75,13 @@ func (in *interp) step(n int) {
 	}
 }
 
+// scan accounts for looking through texts.
+func (in *interp) scan(texts ...Text) {
+	for _, t := range texts {
+		in.step(len(t.s) / 64)
+	}
+}
+
 // make accounts for n bytes that are about to be made.
 func (in *interp) make(n int) {
 	if n < 0 || n > maxBytes-in.bytes {

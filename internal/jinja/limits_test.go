@@ -18,6 +18,7 @@ func TestATemplateCannotTakeTheProcessWithIt(t *testing.T) {
 		{"lists in lists", "{% set ns = namespace(x=[]) %}{% for i in range(5000) %}{% set ns.x = [ns.x] %}{% endfor %}{{ ns.x }}", "nests more than 1000 deep"},
 		{"lists compared", "{% set ns = namespace(x=[], y=[]) %}{% for i in range(5000) %}{% set ns.x = [ns.x] %}{% set ns.y = [ns.y] %}{% endfor %}{{ ns.x == ns.y }}", "nests more than 1000 deep"},
 		{"lists that double when printed", "{% set ns = namespace(x=['abcdefgh']) %}{% for i in range(60) %}{% set ns.x = [ns.x, ns.x] %}{% endfor %}{{ ns.x }}", "more than"},
+		{"text looked through again and again", "{% set x = 'a' * 10000000 %}{% for i in range(100000) %}{{ x.count('b') }}{% endfor %}", "more than 4000000 steps"},
 		{"chain of operators", "{{ 1" + strings.Repeat("+1", 5000) + " }}", "nests more than 1000 deep"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

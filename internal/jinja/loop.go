@@ -1,6 +1,9 @@
 package jinja
 
-import "unicode/utf8"
+import (
+	"slices"
+	"unicode/utf8"
+)
 
 // loop is the variable of that name inside a for.
 type loop struct {
@@ -24,12 +27,8 @@ func (in *interp) items(v Value) []Value {
 		v.spent = true
 		return v.Items
 	case *Dict:
-		out := make([]Value, len(v.keys))
-		for i, k := range v.keys {
-			out[i] = k
-		}
-		in.make(16 * len(out))
-		return out
+		in.make(16 * len(v.keys))
+		return slices.Clone(v.keys)
 	case Text:
 		in.make(64 * utf8.RuneCountInString(v.s))
 		return v.runes()

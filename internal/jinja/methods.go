@@ -16,7 +16,10 @@ func method(of Value, name string) (Value, bool) {
 		if !ok {
 			return nil, false
 		}
-		f = func(in *interp, a args) Value { return m(in, of, a) }
+		f = func(in *interp, a args) Value {
+			in.scan(of)
+			return m(in, of, a)
+		}
 	case *Dict:
 		m, ok := dictMethods[name]
 		if !ok {
@@ -266,18 +269,16 @@ func (in *interp) joined(items []Value, separator Text) Text {
 func title(s string) string {
 	inWord := false
 	return strings.Map(func(r rune) rune {
-		out := r
+		first := !inWord
+		inWord = unicode.IsLetter(r)
 		switch {
-		case !unicode.IsLetter(r):
-			inWord = false
+		case !inWord:
 			return r
-		case inWord:
-			out = unicode.ToLower(r)
+		case first:
+			return unicode.ToTitle(r)
 		default:
-			out = unicode.ToTitle(r)
+			return unicode.ToLower(r)
 		}
-		inWord = true
-		return out
 	}, s)
 }
 

@@ -52,10 +52,12 @@ func (t Text) slice(lo, hi int) Text {
 		return Text{}
 	}
 	out := Text{s: t.s[lo:hi]}
-	for _, u := range t.user {
-		if a, b := max(u.lo, lo), min(u.hi, hi); a < b {
-			out.user = append(out.user, span{a - lo, b - lo})
+	first, _ := slices.BinarySearchFunc(t.user, lo+1, func(u span, at int) int { return u.hi - at })
+	for _, u := range t.user[first:] {
+		if u.lo >= hi {
+			break
 		}
+		out.user = append(out.user, span{max(u.lo, lo) - lo, min(u.hi, hi) - lo})
 	}
 	return out
 }

@@ -19,6 +19,7 @@ var typeOf = map[string]block.Type{"F32": block.F32, "F16": block.F16, "BF16": b
 // Mapped is a model folder whose safetensors files are mapped into memory.
 type Mapped struct {
 	files   []*mapped.File
+	paths   []string
 	tensors []Stored
 	byName  map[string]int
 }
@@ -59,7 +60,7 @@ func (m *Mapped) add(dir, name string, from map[string]string) error {
 	if err != nil {
 		return fmt.Errorf("opening weights: %w", err)
 	}
-	m.files = append(m.files, f)
+	m.files, m.paths = append(m.files, f), append(m.paths, filepath.Join(dir, name))
 	tensors, err := storedIn(f.Bytes())
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", filepath.Join(dir, name), err)
@@ -107,6 +108,9 @@ func storedIn(data []byte) ([]Stored, error) {
 
 // Tensors are all tensors, file by file in the order of their data.
 func (m *Mapped) Tensors() []Stored { return m.tensors }
+
+// Paths are the files, in the order in which they were opened.
+func (m *Mapped) Paths() []string { return m.paths }
 
 // Tensor finds a tensor by its name. Its Supported says whether it can be used.
 func (m *Mapped) Tensor(name string) (Stored, bool) {

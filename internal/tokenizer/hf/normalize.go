@@ -69,7 +69,7 @@ func readNormalizers(part json.RawMessage) ([]normalizer, error) {
 	case "BertNormalizer":
 		return bertNormalizers(file.CleanText, file.Chinese, file.Accents, file.Lowercase), nil
 	default:
-		return nil, fmt.Errorf("normalizer of type %q is not supported; leave --tokenizer out to calibrate by the server's usage", file.Type)
+		return nil, fmt.Errorf("normalizer of type %q is not supported", file.Type)
 	}
 }
 

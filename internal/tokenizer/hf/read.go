@@ -142,7 +142,7 @@ func readModel(part json.RawMessage, raw bool) (model, error) {
 		}
 		return readWordPiece(part)
 	default:
-		return nil, fmt.Errorf("model of type %q is not supported, only BPE and WordPiece are; leave --tokenizer out to calibrate by the server's usage", name)
+		return nil, fmt.Errorf("model of type %q is not supported, only BPE and WordPiece are", name)
 	}
 }
 

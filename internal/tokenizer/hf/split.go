@@ -85,7 +85,7 @@ func readSplitters(part json.RawMessage) (splitters, error) {
 			return append(pieces, strings.Fields(piece)...)
 		}}}, nil
 	default:
-		return none, fmt.Errorf("pre_tokenizer of type %q is not supported; leave --tokenizer out to calibrate by the server's usage", file.Type)
+		return none, fmt.Errorf("pre_tokenizer of type %q is not supported", file.Type)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 // File is a model in one GGUF file, or in the parts of a split one.
 type File struct {
 	files   []*mapped.File
+	paths   []string
 	meta    map[string]value // of the first part
 	tensors []weights.Stored
 	byName  map[string]int
@@ -39,7 +40,7 @@ func openPart(path string) (*File, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("reading %s: %w", path, err), m.Close())
 	}
-	f.files = []*mapped.File{m}
+	f.files, f.paths = []*mapped.File{m}, []string{path}
 	return f, nil
 }
 
@@ -103,7 +104,7 @@ func (f *File) addPart(path string, number, count uint64) error {
 	if err != nil {
 		return err
 	}
-	f.files = append(f.files, other.files...)
+	f.files, f.paths = append(f.files, other.files...), append(f.paths, path)
 	switch n, c, err := other.part(); {
 	case err != nil:
 		return fmt.Errorf("reading %s: %w", path, err)
@@ -125,6 +126,9 @@ func (f *File) addPart(path string, number, count uint64) error {
 // Tensors are all tensors in the order of the file. Those of types that block cannot
 // decode have the type block.Invalid; those of unknown ones no data.
 func (f *File) Tensors() []weights.Stored { return f.tensors }
+
+// Paths are the files: one, or the parts in order.
+func (f *File) Paths() []string { return f.paths }
 
 // Tensor finds a tensor by its name. Its Supported says whether it can be used.
 func (f *File) Tensor(name string) (weights.Stored, bool) {
