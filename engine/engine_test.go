@@ -89,16 +89,29 @@ func TestAbortFreesBlocks(t *testing.T) {
 		name  string
 		steps int // that run before the client leaves
 		queue bool
+		n     int
 	}{
-		{"while queued", 1, true},
-		{"in the first prefill chunk", 0, false},
-		{"in a later prefill chunk", 2, false},
-		{"in decode", 8, false},
+		{"while queued", 1, true, 1},
+		{"in the first prefill chunk", 0, false, 1},
+		{"in a later prefill chunk", 2, false, 1},
+		{"in decode", 8, false, 1},
+		{"in the verification of drafts", 12, false, 1},
+		{"all answers while queued", 1, true, 3},
+		{"all answers in a prefill chunk", 2, false, 3},
+		{"all answers when they begin to differ", 7, false, 3},
+		{"all answers in decode", 20, false, 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := newGate()
-				e := start(t, Config{Executor: g, Sched: sched.Config{MaxNumSeqs: 1, MaxNumBatchedTokens: 16, MaxModelLen: 256}})
+				seqs := 1
+				if !c.queue {
+					seqs = c.n
+				}
+				e := start(t, Config{
+					Executor: g, Sched: sched.Config{MaxNumSeqs: seqs, MaxNumBatchedTokens: 16, MaxModelLen: 256},
+					Speculate: Speculate{Method: NGram},
+				})
 				defer e.Close()
 				defer g.release()
 				ctx, leave := context.WithCancel(context.Background())
@@ -106,7 +119,7 @@ func TestAbortFreesBlocks(t *testing.T) {
 				if c.queue {
 					submit(t, e, Request{Tokens: words(100, 1), MaxTokens: 50})
 				}
-				stream, err := e.Submit(ctx, Request{Tokens: words(100, 2), MaxTokens: 100})
+				stream, err := e.Submit(ctx, Request{N: c.n, Tokens: words(100, 2), MaxTokens: 100})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -138,8 +151,8 @@ func TestAbortFreesBlocks(t *testing.T) {
 				if s.Usage != 0 || s.Running != 0 || s.Waiting != 0 {
 					t.Errorf("after leaving: usage %v, %d running, %d waiting", s.Usage, s.Running, s.Waiting)
 				}
-				if s.Finished[sched.Aborted] != 1 {
-					t.Errorf("%d requests count as aborted, want 1", s.Finished[sched.Aborted])
+				if s.Finished[sched.Aborted] != int64(c.n) || e.load != 0 {
+					t.Errorf("%d answers count as aborted and %d are left, want %d and none", s.Finished[sched.Aborted], e.load, c.n)
 				}
 				if err := e.sched.CheckIntegrity(); err != nil {
 					t.Error(err)
@@ -282,6 +295,17 @@ func TestSubmitRefuses(t *testing.T) {
 		{"top_p over 1", func(r *Request) { r.Sampling.TopP = 1.1 }},
 		{"min_p below 0", func(r *Request) { r.Sampling.MinP = -0.1 }},
 		{"negative top_k", func(r *Request) { r.Sampling.TopK = -2 }},
+		{"negative n", func(r *Request) { r.N = -1 }},
+		{"too many answers", func(r *Request) { r.N = 129 }},
+		{"a presence penalty over 2", func(r *Request) { r.Sampling.Presence = 2.1 }},
+		{"a frequency penalty that is no number", func(r *Request) { r.Sampling.Frequency = float32(math.NaN()) }},
+		{"a negative repetition penalty", func(r *Request) { r.Sampling.Repetition = -1 }},
+		{"a bias without a token", func(r *Request) { r.Sampling.Bias = []model.Bias{{Token: 1 << 20}} }},
+		{"a bias that is no number", func(r *Request) { r.Sampling.Bias = []model.Bias{{Token: 1, Value: float32(math.NaN())}} }},
+		{"too many log-probabilities", func(r *Request) { r.TopLogprobs = 21 }},
+		{"too many log-probabilities of the prompt", func(r *Request) { r.TopPromptLogprobs = 21 }},
+		{"a token outside of the vocabulary", func(r *Request) { r.Tokens = []int32{0, 1 << 20} }},
+		{"a negative token", func(r *Request) { r.Tokens = []int32{-1} }},
 		{"empty stop", func(r *Request) { r.Stop = []string{""} }},
 		{"prompt fills the window", func(r *Request) { r.Tokens = make([]int32, 256) }},
 	} {
@@ -358,6 +382,10 @@ func TestNewRefuses(t *testing.T) {
 		{"a negative limit of memory", Config{MemoryLimit: -1}, "the memory limit in bytes must not be negative, got -1"},
 		{"negative workers", Config{Workers: -1}, "the number of workers must not be negative, got -1"},
 		{"workers without end", Config{Workers: 1 << 30}, "the number of workers must be at most 1024, got 1073741824"},
+		{"more memory than the weights leave", Config{Model: tiny(), Weights: draftOf(t, 1), MemoryUtilization: 0.5, MemoryLimit: 100_000}, "a memory utilization of 0.5 allows 50000 bytes, of which the weights take"},
+		{"a share over all", Config{Model: tiny(), MemoryUtilization: 1.5, MemoryLimit: 1 << 30}, "a memory utilization of 1.5, expected more than 0 and at most 1"},
+		{"a share of nothing that is known", Config{Model: tiny(), MemoryUtilization: 0.5}, "the memory of this machine is not known"},
+		{"a cache in a strange format", Config{Model: tiny(), KVDType: "fp3"}, `a KV cache of "fp3", expected one of auto, fp32`},
 		{"a negative queue", Config{MaxQueue: -1}, "the length of the queue must not be negative, got -1"},
 		{"a negative block size", Config{BlockSize: -1}, "the block size must be at least 1, got -1"},
 		{"a block beyond the window", Config{BlockSize: 65, Sched: sched.Config{MaxModelLen: 64}}, "the block size of 65 tokens is more than max_model_len 64"},
@@ -383,6 +411,7 @@ func TestNewAccepts(t *testing.T) {
 	}{
 		{"memory for all blocks and the null block", Config{Blocks: 4, MemoryLimit: 5 * 2048}, 16},
 		{"a block as long as the window", Config{BlockSize: 64, Sched: sched.Config{MaxModelLen: 64}}, 64},
+		{"a share of the memory", Config{Model: tiny(), MemoryUtilization: 0.9, MemoryLimit: 1 << 20}, 16},
 		{"a window shorter than the usual block", Config{Sched: sched.Config{MaxModelLen: 8}}, 8},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -19,6 +19,9 @@ func mix(t *rapid.T) []Request {
 		tokens := words(rapid.IntRange(1, 60).Draw(t, "shared"), uint64(rapid.IntRange(0, 1).Draw(t, "group")))
 		tokens = append(tokens, words(rapid.IntRange(1, 40).Draw(t, "own"), uint64(100+i))...)
 		r := Request{Tokens: tokens, MaxTokens: rapid.IntRange(1, 20).Draw(t, "output"), IgnoreEOS: i%4 == 0, Seeded: true}
+		if i%3 == 2 {
+			r.Sampling = model.Sampling{Presence: 0.5, Repetition: 1.1, Bias: []model.Bias{{Token: 1500, Value: 1}}}
+		}
 		if i%2 == 1 {
 			r.Sampling = model.Sampling{Temperature: 1, TopK: 50 * (i % 3), TopP: 0.9, Seed: uint64(i)}
 		}
@@ -69,6 +72,9 @@ func TestTextDoesNotDependOnHowItIsScheduled(t *testing.T) {
 			{"small pool, one token a step and request", 16, Config{Blocks: 9, BlockSize: 16}},
 			{"blocks of 1", 64, Config{Blocks: 1000, BlockSize: 1}},
 			{"three workers", 512, Config{Workers: 3}},
+			{"n-grams", 512, Config{Speculate: Speculate{Method: NGram, NgramMin: 1}}},
+			{"n-grams in a small pool", 16, Config{Blocks: 33, BlockSize: 4, Speculate: Speculate{Method: NGram, NgramMin: 1, Tokens: 3}}},
+			{"a draft model", 64, Config{Speculate: Speculate{Method: DraftModel, Draft: draftOf(t, 1)}}},
 		} {
 			c.config.Sched.MaxNumSeqs, c.config.Sched.MaxNumBatchedTokens, c.config.Sched.MaxModelLen = 8, c.budget, 130
 			e := start(t, c.config)
