@@ -110,13 +110,16 @@ func (s RopeScaling) check(rotated int) error {
 }
 
 func (s RopeScaling) checkDivisors(pairs int) error {
-	for name, divisors := range map[string][]float64{"short": s.Short, "long": s.Long} {
-		if len(divisors) != pairs {
-			return fmt.Errorf("rope scaling longrope: %d %s factors, expected %d", len(divisors), name, pairs)
+	for _, list := range []struct {
+		name     string
+		divisors []float64
+	}{{"short", s.Short}, {"long", s.Long}} {
+		if len(list.divisors) != pairs {
+			return fmt.Errorf("rope scaling longrope: %d %s factors, expected %d", len(list.divisors), list.name, pairs)
 		}
-		for _, d := range divisors {
+		for _, d := range list.divisors {
 			if !(d > 0) || math.IsInf(d, 1) {
-				return fmt.Errorf("rope scaling longrope: %s factor %g, expected a positive one", name, d)
+				return fmt.Errorf("rope scaling longrope: %s factor %g, expected a positive one", list.name, d)
 			}
 		}
 	}

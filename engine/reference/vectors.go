@@ -50,7 +50,10 @@ type layer struct {
 type mlp struct{ gate, up, down matrix }
 
 func decode(w *model.Weights) *decoded {
-	d := &decoded{Weights: w, epsilon: float64(w.NormEpsilon), embedding: newMatrix(w.Embedding), head: newMatrix(w.Head)}
+	d := &decoded{Weights: w, epsilon: float64(w.NormEpsilon), embedding: newMatrix(w.Embedding)}
+	if d.head = d.embedding; !w.Tied {
+		d.head = newMatrix(w.Head)
+	}
 	for i := range w.Layers {
 		l := &w.Layers[i]
 		one := layer{
