@@ -77,6 +77,10 @@ golden: ## rewrite the golden files after a change that is meant
 bench-micro: ## run the benchmarks beside the hot paths
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
+.PHONY: bench-engine
+bench-engine: ## measure the engine's kernels, and a model of the sizes of SmolLM2-135M beside the rate of memory (minutes; needs an idle machine)
+	$(GO) test -run '^$$' -bench 'Multiply|Quantize|Pack|Smol|ReadMemory|Run' -benchmem ./engine/cpu/matrix ./engine/cpu/team ./engine/cpu
+
 .PHONY: bench-size
 bench-size: ## measure a plan, and a search of 10,000 configurations (bar: 2 s on 2 cores)
 	$(GO) test -run '^$$' -bench 'Compute|Explore' -benchtime 3x ./sizing
@@ -125,6 +129,10 @@ integration: bin/python/bin/python $(ENVOY)/envoy ## run the tests that need mor
 	@test -n "$(INTEGRATION)"
 	PATH="$(CURDIR)/$(ENVOY):$$PATH" LLMCTL_OPENAI_PYTHON=$(CURDIR)/bin/python/bin/python $(GO) test -tags integration -timeout 30m -run '^($(INTEGRATION))$$' ./cmd/... ./gateway/... ./internal/house/... ./sizing/accuracy
 	$(GO) test -tags integration -timeout 30m ./sizing
+
+.PHONY: soak
+soak: ## keep the engine at full load for ten minutes, with clients that leave, and look for what is lost
+	$(GO) test ./engine -run '^TestSoak$$' -v -count 1 -timeout 20m -soak 10m
 
 .PHONY: ci
 ci: lint race integration fuzz ## everything: lint, race, integration tier, a short fuzz run

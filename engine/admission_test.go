@@ -117,3 +117,28 @@ func TestPaceOfTheQueue(t *testing.T) {
 		t.Errorf("nobody started for ten seconds: %s, want those and 1.75s", d)
 	}
 }
+
+// A flood of answers that end as they should aborts nothing: neither Leave behind the
+// end, nor a context that ends after it, reaches the engine.
+func TestAnEndedRequestIsNeverAborted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := start(t, Config{Executor: says()})
+		defer e.Close()
+		for i := range 200 {
+			ctx, leave := context.WithCancel(t.Context())
+			s, err := e.Submit(ctx, Request{N: 1 + i%2, Tokens: []int32{0}, MaxTokens: 3})
+			if err != nil {
+				t.Fatal(err)
+			}
+			collectAll(t, s, 1+i%2)
+			s.Leave()
+			leave()
+		}
+		synctest.Wait()
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if len(e.left) != 0 || e.stats.Finished[sched.Aborted] != 0 {
+			t.Errorf("%d aborts were sent, %d requests aborted", len(e.left), e.stats.Finished[sched.Aborted])
+		}
+	})
+}

@@ -77,12 +77,14 @@ func TestAnswersThatShareAPromptAreThoseOfSeparateRequests(t *testing.T) {
 		{"fewer places than answers", 21, Config{Sched: sched.Config{MaxNumSeqs: 2}}},
 		{"preemptions", 21, Config{Blocks: 16, BlockSize: 4}},
 		{"preemptions and n-grams", 21, Config{Blocks: 16, BlockSize: 4, Speculate: Speculate{Method: NGram, NgramMin: 1}}},
+		{"a cache in int8", 21, Config{KVDType: "int8"}},
+		{"a cache in fp8 and preemptions", 21, Config{KVDType: "fp8", Blocks: 16, BlockSize: 4}},
 		{"no prefix cache", 21, Config{Sched: sched.Config{DisablePrefixCache: true}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, temperature := range []float32{0, 1} {
 				r := Request{Tokens: words(c.prompt, 7), MaxTokens: 25, Seeded: true, Logprobs: true, Sampling: model.Sampling{Temperature: temperature, Seed: 40, Frequency: 0.5}}
-				alone := startFor(t, Config{})
+				alone := startFor(t, Config{KVDType: c.config.KVDType})
 				var want []told
 				for i := range n {
 					single := r

@@ -45,7 +45,7 @@ type Config struct {
 	// together; the cache has no more than Sched.MaxNumSeqs of the longest requests can
 	// use. 0 is a cache with room for 64k tokens.
 	MemoryUtilization float64
-	KVDType           string // format of K and V in the cache: see KVDTypes; empty is auto
+	KVDType           string // format of K and V in the cache, as attention.ParseDType reads it; empty is auto
 
 	// Requests are refused with a *BusyError beyond these; 0 is no limit.
 	MaxQueue       int           // requests taken in beyond Sched.MaxNumSeqs
@@ -198,7 +198,15 @@ func (c Config) executor(shape model.Shape, poolBlocks int) (Executor, error) {
 	if weights == nil {
 		weights = model.Synthetic(shape, c.Seed)
 	}
-	return cpu.New(weights, cpu.Config{
-		Blocks: poolBlocks, BlockSize: c.BlockSize, MaxPositions: c.Sched.MaxModelLen, Workers: c.Workers,
+	return c.onCPU(weights, poolBlocks)
+}
+
+func (c Config) onCPU(w *model.Weights, poolBlocks int) (Executor, error) {
+	d, err := c.kvType(w)
+	if err != nil {
+		return nil, err
+	}
+	return cpu.New(w, cpu.Config{
+		Blocks: poolBlocks, BlockSize: c.BlockSize, MaxPositions: c.Sched.MaxModelLen, Workers: c.Workers, KV: d,
 	})
 }

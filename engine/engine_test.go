@@ -280,7 +280,7 @@ func TestQueueLimit(t *testing.T) {
 }
 
 func TestSubmitRefuses(t *testing.T) {
-	e := startFor(t, Config{Executor: says()})
+	e := startFor(t, Config{})
 	valid := Request{Tokens: []int32{0}, MaxTokens: 5}
 	for _, c := range []struct {
 		name   string
@@ -385,7 +385,7 @@ func TestNewRefuses(t *testing.T) {
 		{"more memory than the weights leave", Config{Model: tiny(), Weights: draftOf(t, 1), MemoryUtilization: 0.5, MemoryLimit: 100_000}, "a memory utilization of 0.5 allows 50000 bytes, of which the weights take"},
 		{"a share over all", Config{Model: tiny(), MemoryUtilization: 1.5, MemoryLimit: 1 << 30}, "a memory utilization of 1.5, expected more than 0 and at most 1"},
 		{"a share of nothing that is known", Config{Model: tiny(), MemoryUtilization: 0.5}, "the memory of this machine is not known"},
-		{"a cache in a strange format", Config{Model: tiny(), KVDType: "fp3"}, `a KV cache of "fp3", expected one of auto, fp32`},
+		{"a cache in a strange format", Config{Model: tiny(), KVDType: "fp3"}, `KV cache type "fp3", expected auto`},
 		{"a negative queue", Config{MaxQueue: -1}, "the length of the queue must not be negative, got -1"},
 		{"a negative block size", Config{BlockSize: -1}, "the block size must be at least 1, got -1"},
 		{"a block beyond the window", Config{BlockSize: 65, Sched: sched.Config{MaxModelLen: 64}}, "the block size of 65 tokens is more than max_model_len 64"},
@@ -403,6 +403,31 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
+// TestMemoryUtilization: the cache takes what the weights leave, and no more than the
+// most requests of the greatest length can use.
+func TestMemoryUtilization(t *testing.T) {
+	weights := draftOf(t, 1)
+	for _, c := range []struct {
+		name   string
+		config Config
+		blocks int
+	}{
+		{"synthetic weights", Config{Model: tiny(), MemoryLimit: 1 << 20, MemoryUtilization: 0.5}, 255},
+		{"loaded weights", Config{Weights: weights, MemoryLimit: 1 << 20, MemoryUtilization: 0.5}, (1<<19-int(weightBytes(weights)))/2048 - 1},
+		{"more than can be used", Config{Model: tiny(), MemoryLimit: 1 << 40, MemoryUtilization: 0.5}, 64 * 256 / 16},
+		{"a cache of half the width", Config{Model: tiny(), MemoryLimit: 1 << 20, MemoryUtilization: 0.5, KVDType: "float16"}, 511},
+		{"a draft model's cache beside it", Config{Model: tiny(), MemoryLimit: 1 << 40, MemoryUtilization: 1e-6, Speculate: Speculate{Method: DraftModel, Draft: weights}},
+			(1099511-int(weightBytes(weights)))/4096 - 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, _, err := c.config.withDefaults()
+			if err != nil || got.Blocks != c.blocks {
+				t.Errorf("%d blocks, %v; want %d", got.Blocks, err, c.blocks)
+			}
+		})
+	}
+}
+
 func TestNewAccepts(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -411,7 +436,6 @@ func TestNewAccepts(t *testing.T) {
 	}{
 		{"memory for all blocks and the null block", Config{Blocks: 4, MemoryLimit: 5 * 2048}, 16},
 		{"a block as long as the window", Config{BlockSize: 64, Sched: sched.Config{MaxModelLen: 64}}, 64},
-		{"a share of the memory", Config{Model: tiny(), MemoryUtilization: 0.9, MemoryLimit: 1 << 20}, 16},
 		{"a window shorter than the usual block", Config{Sched: sched.Config{MaxModelLen: 8}}, 8},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -4,33 +4,40 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
+	"github.com/llmctl/llmctl/engine/cpu/attention"
 	"github.com/llmctl/llmctl/engine/kv"
 	"github.com/llmctl/llmctl/engine/model"
 )
 
-// KVDTypes are the formats in which the CPU keeps K and V, by vLLM's names, and the
-// bytes of a value.
-var KVDTypes = map[string]int{"auto": 4, "fp32": 4}
+// kvType is the format of K and V in the cache of a model; nil is a synthetic one.
+func (c Config) kvType(w *model.Weights) (attention.DType, error) {
+	d, err := attention.ParseDType(cmp.Or(c.KVDType, "auto"))
+	switch {
+	case err != nil:
+		return d, err
+	case w != nil:
+		return d.For(w), nil
+	case d == attention.Auto:
+		return attention.Float32, nil
+	}
+	return d, nil
+}
 
 // kvTokenBytes is what a token occupies in the cache, and in that of a draft model.
 func (c Config) kvTokenBytes(shape model.Shape) (int64, error) {
-	value, ok := KVDTypes[cmp.Or(c.KVDType, "auto")]
-	if !ok {
-		var names []string
-		for name := range KVDTypes {
-			names = append(names, name)
+	d, err := c.kvType(c.Weights)
+	if err != nil {
+		return 0, err
+	}
+	bytes := attention.BytesPerToken(shape, d)
+	if w := c.Speculate.Draft; c.Speculate.Method == DraftModel {
+		if d, err = c.kvType(w); err != nil {
+			return 0, err
 		}
-		slices.Sort(names)
-		return 0, fmt.Errorf("a KV cache of %q, expected one of %s", c.KVDType, strings.Join(names, ", "))
+		bytes += attention.BytesPerToken(w.Shape, d)
 	}
-	bytes := int64(shape.KVBytesPerToken()) / 4 * int64(value)
-	if c.Speculate.Method == DraftModel {
-		bytes += int64(c.Speculate.Draft.KVBytesPerToken()) / 4 * int64(value)
-	}
-	return bytes, nil
+	return int64(bytes), nil
 }
 
 func (c Config) withMemory(shape model.Shape) (Config, model.Shape, error) {

@@ -3,7 +3,6 @@ package engine
 import (
 	"fmt"
 
-	"github.com/llmctl/llmctl/engine/cpu"
 	"github.com/llmctl/llmctl/engine/model"
 )
 
@@ -107,9 +106,7 @@ func (c Config) drafter(poolBlocks int) (*drafter, error) {
 	if c.Speculate.Method != DraftModel {
 		return nil, nil
 	}
-	executor, err := cpu.New(c.Speculate.Draft, cpu.Config{
-		Blocks: poolBlocks, BlockSize: c.BlockSize, MaxPositions: c.Sched.MaxModelLen, Workers: c.Workers,
-	})
+	executor, err := c.onCPU(c.Speculate.Draft, poolBlocks)
 	if err != nil {
 		return nil, fmt.Errorf("draft model: %w", err)
 	}

@@ -28,14 +28,15 @@ func newCalibrate(s *iostreams.IO) *cobra.Command {
 		flags = map[string]*string{}
 	)
 	cmd := &cobra.Command{
-		Use:   "calibrate RUN|FILE.csv...",
+		Use:   "calibrate RUN|FILE.csv|STEPS.jsonl...",
 		Short: "Fit the step model's constants to measured runs or points",
 		Long: `Fit the constants of the step model to measured points: runs that bench --save
 kept, or a CSV with the columns model, accelerator, engine, isl, osl, concurrency
 and tpot_ms, and where they matter tp, pp, ep, dp, weight_dtype, kv_dtype, cached,
 max_num_seqs, max_num_batched_tokens, ttft_ms, rounds and id. rounds is how many
 requests each client sends when the mean ttft_ms includes the start of a run, with
-all clients at once.
+all clients at once. The steps that serve --step-log wrote to a file NAME.jsonl are
+points, too, of what decoding costs: one for each number of sequences in a step.
 
 The fit starts from the built-in constants, so that few points refine them rather
 than replace them; what the points can not tell stays. What only prompts cost is

@@ -102,7 +102,11 @@ func readRows(s *iostreams.IO, path string) ([]fit.Row, error) {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	rows, err := fit.ReadRows(f)
+	read := fit.ReadRows
+	if strings.EqualFold(filepath.Ext(path), ".jsonl") {
+		read = fit.ReadSteps
+	}
+	rows, err := read(f)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", path, err)
 	}

@@ -56,7 +56,7 @@ func (f *engineFlags) modelDevice(c *engine.Config, accelerator string) error {
 		Scenario: profiles.Scenario{
 			Model: f.model, Accelerator: accelerator, Engine: f.modeled.engine, Parallel: profiles.Parallel{Tensor: f.modeled.tensor},
 		},
-		WeightDType: f.modeled.weightDType, KVDType: f.modeled.kvDType, GPUMemoryUtilization: f.memoryUtilization,
+		WeightDType: f.modeled.weightDType, KVDType: f.modeledKV(), GPUMemoryUtilization: f.memoryUtilization,
 		BlockSize: f.blockSize, MaxModelLen: f.sched.MaxModelLen, MaxNumSeqs: f.sched.MaxNumSeqs, MaxNumBatchedTokens: f.sched.MaxNumBatchedTokens,
 		CalibrationFile: f.modeled.calibration,
 	}
@@ -103,6 +103,14 @@ const mostBehind = float64(100 * time.Millisecond)
 
 // maxTimeScale is far beyond what a machine can keep up with.
 const maxTimeScale = 10_000
+
+// modeledKV is the format of the cache by whichever of its two flags says one.
+func (f *engineFlags) modeledKV() string {
+	if f.modeled.kvDType == "" && f.kvDType != "auto" {
+		return f.kvDType
+	}
+	return f.modeled.kvDType
+}
 
 // later hands requests for answers on after what they take outside of the engine:
 // in the imitated server, its tokenizer, and on the way to the client.

@@ -70,7 +70,11 @@ func (e *Executor) attend() {
 		in: &e.normed, rows: len(e.rows), dst: e.qkv, stride: queries + 2*keys,
 	})
 	e.byRows(e.each.turn)
-	e.team.Run(len(e.rows)*w.KVHeads, e.each.attend)
+	e.between.Done = nil
+	if l.output.Quantized() && e.quantizesHeads() {
+		e.between.Done = e.each.quantizeHead
+	}
+	e.team.Run(e.attention.Items(e.layer), e.each.attend)
 	if l.output.Quantized() && !e.quantizesHeads() {
 		e.byRows(e.each.quantize)
 	}
@@ -119,18 +123,15 @@ func normHeads(x, weight []float32, epsilon float32) {
 	}
 }
 
-// attendPart computes one token's attention for the query heads of one KV head.
+// attendPart computes one item of attention.
 func (e *Executor) attendPart(worker, part int) {
-	w := e.weights
-	r, head := part/w.KVHeads, part%w.KVHeads
-	width := w.Queries() / w.KVHeads
-	at := head * width
-	q := e.qkv[r*(w.Queries()+2*w.Keys())+at:][:width]
-	row := &e.rows[r]
-	e.cache.Attend(e.mixed.Row(r)[at:at+width], q, e.layer, head, row.sequence.Blocks, row.position, &e.workers[worker].attention)
-	if e.layers[e.layer].output.Quantized() && e.quantizesHeads() {
-		e.mixed.Quantize(r, at, at+width)
-	}
+	e.attention.Attend(e.layer, part, &e.between, &e.workers[worker].attention)
+}
+
+// quantizeHead quantizes the output of the query heads of a KV head.
+func (e *Executor) quantizeHead(row, head int) {
+	width := e.weights.Queries() / e.weights.KVHeads
+	e.mixed.Quantize(row, head*width, (head+1)*width)
 }
 
 // quantizesHeads says whether the outputs of a KV head's query heads are whole blocks,

@@ -13,35 +13,38 @@ import (
 
 // Config sizes an executor.
 type Config struct {
-	Blocks       int // physical KV blocks
-	BlockSize    int // tokens per block
-	MaxPositions int // longest sequence; 0 is the model's own limit
-	Workers      int // goroutines that compute; 0 is GOMAXPROCS
+	Blocks       int             // physical KV blocks
+	BlockSize    int             // tokens per block
+	MaxPositions int             // longest sequence; 0 is the model's own limit
+	Workers      int             // goroutines that compute; 0 is GOMAXPROCS
+	KV           attention.DType // of the cache; Auto is that of the weights, or less
 }
 
 // Executor runs steps of a model. It is used by one goroutine at a time.
 type Executor struct {
-	weights *model.Weights
-	layers  []layer
-	head    matrix.Matrix
-	cache   *attention.Cache
-	limit   int // positions
-	team    *team.Team
-	workers []worker
-	scale   float32 // of queries
-	each    phases
+	weights   *model.Weights
+	layers    []layer
+	head      matrix.Matrix
+	cache     *attention.Cache
+	attention *attention.Plan
+	limit     int // positions
+	team      *team.Team
+	workers   []worker
+	scale     float32 // of queries
+	each      phases
 
 	// The step in progress.
-	rows    []row       // one per token
-	places  []place     // whose logits are wanted
-	layer   int         // in work
-	x       []float32   // residual stream, [row][hidden]
-	update  []float32   // what a layer adds to it, where that goes through a norm first
-	angles  []angles    // per rotary embedding
-	normed  matrix.Rows // input of a layer's matrices
-	qkv     []float32   // [row][queries + keys + values]
-	mixed   matrix.Rows // attention's output
-	gated   matrix.Rows // the MLP's inner activations, per row or per slot of an expert
+	rows    []row          // one per token
+	places  []place        // whose logits are wanted
+	layer   int            // in work
+	x       []float32      // residual stream, [row][hidden]
+	update  []float32      // what a layer adds to it, where that goes through a norm first
+	angles  []angles       // per rotary embedding
+	normed  matrix.Rows    // input of a layer's matrices
+	qkv     []float32      // [row][queries + keys + values]
+	mixed   matrix.Rows    // attention's output
+	between attention.Rows // those two, as attention sees them
+	gated   matrix.Rows    // the MLP's inner activations, per row or per slot of an expert
 	groups  []group
 	inputs  *matrix.Rows // of the groups' MLPs
 	product product
@@ -100,7 +103,8 @@ func New(w *model.Weights, c Config) (*Executor, error) {
 		e.Close()
 		return nil, err
 	}
-	e.cache = attention.New(w.Shape, c.Blocks, c.BlockSize)
+	e.cache = attention.New(w.Shape, c.KV.For(w), c.Blocks, c.BlockSize)
+	e.attention = e.cache.NewPlan(c.Workers)
 	return e, nil
 }
 
@@ -153,6 +157,7 @@ func (e *Executor) plan(sequences []*model.Sequence) error {
 		}
 	}
 	e.reserve(len(e.rows))
+	e.attention.Set(sequences)
 	return nil
 }
 
@@ -163,6 +168,8 @@ func (e *Executor) reserve(n int) {
 	e.qkv = grow(e.qkv, n*(w.Queries()+2*w.Keys()))
 	e.normed.Resize(n, w.Hidden)
 	e.mixed.Resize(n, w.Queries())
+	e.between.Queries, e.between.QueryStride = e.qkv, w.Queries()+2*w.Keys()
+	e.between.Out, e.between.OutStride = e.mixed.Floats, e.mixed.Width
 	for i := range e.angles {
 		e.angles[i].resize(n)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/llmctl/llmctl/engine/kv"
 	"github.com/llmctl/llmctl/engine/model"
+	"github.com/llmctl/llmctl/engine/reference"
 	"github.com/llmctl/llmctl/internal/tokenizer"
 	"github.com/llmctl/llmctl/profiles"
 )
@@ -106,7 +107,7 @@ func TestExecutorAgreesWithTheReference(t *testing.T) {
 			e := start(t, c.weights, Config{Blocks: 8, BlockSize: 16, Workers: 1})
 			for _, n := range []int{1, 2, 15, 16, 17, 50} {
 				tokens := prompt(n, uint64(n))
-				want := reference(c.weights, tokens)
+				want := reference.Logits(c.weights, tokens)[n-1]
 				got := generate(t, e, tokens, identity(4), 7, 1, model.Sampling{})[0]
 				if best := argmax(want); int(got) != best {
 					t.Errorf("%d tokens: got token %d, reference %d", n, got, best)

@@ -11,12 +11,13 @@ type phases struct {
 	begin, normalize, multiply, turn, attend, quantize func(worker, part int)
 	gate, down, route, gather, combine                 func(worker, part int)
 	prepare, take                                      func(worker, part int)
+	quantizeHead                                       func(row, head int)
 }
 
 func (e *Executor) bind() phases {
 	return phases{
 		begin: e.beginPart, normalize: e.normalizePart, multiply: e.multiplyPart,
-		turn: e.turnPart, attend: e.attendPart, quantize: e.quantizePart,
+		turn: e.turnPart, attend: e.attendPart, quantize: e.quantizePart, quantizeHead: e.quantizeHead,
 		gate: e.gatePart, down: e.downPart, route: e.routePart, gather: e.gatherPart, combine: e.combinePart,
 		prepare: e.preparePart, take: e.takePart,
 	}

@@ -14,6 +14,8 @@ type Matrix struct {
 	Rows, Cols int // outputs, inputs
 	Type       block.Type
 	Data       []byte // Rows rows of Type.Size(Cols) bytes; often a part of a mapped file
+	// Scales is what each row's numbers have to be multiplied by; nil when all are 1.
+	Scales []float32
 }
 
 // NewMatrix checks that data are rows·cols values of a type.
@@ -46,11 +48,25 @@ func (m Matrix) RowBytes() int { return len(m.Data) / max(m.Rows, 1) }
 func (m Matrix) Row(dst []float32, row int) {
 	n := m.RowBytes()
 	block.Decode(dst[:m.Cols], m.Type, m.Data[row*n:(row+1)*n])
+	m.scale(dst[:m.Cols], row)
+}
+
+// scale multiplies the numbers of a row by its scale.
+func (m Matrix) scale(values []float32, row int) {
+	if m.Scales == nil {
+		return
+	}
+	for i := range values {
+		values[i] *= m.Scales[row]
+	}
 }
 
 // Floats decodes all rows.
 func (m Matrix) Floats() []float32 {
 	values := make([]float32, m.Rows*m.Cols)
 	block.Decode(values, m.Type, m.Data)
+	for r := range m.Scales {
+		m.scale(values[r*m.Cols:][:m.Cols], r)
+	}
 	return values
 }

@@ -117,7 +117,10 @@ func (s *Sampler) collect(p Sampling) (total float64) {
 	}
 	byCount, byShare := p.TopK > 0, p.TopP > 0 && p.TopP < 1 && p.TopK <= 0
 	lowest, count, share := buckets-1, counts[buckets-1], sums[buckets-1]
-	for lowest > 0 && !(byCount && count >= p.TopK) && !(byShare && share >= float64(p.TopP)*total) {
+	enough := func() bool {
+		return byCount && count >= p.TopK || byShare && share >= float64(p.TopP)*total
+	}
+	for lowest > 0 && !enough() {
 		lowest--
 		count += counts[lowest]
 		share += sums[lowest]

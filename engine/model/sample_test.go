@@ -2,6 +2,7 @@ package model
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -100,24 +101,33 @@ func TestSampleDependsOnItsArgumentsOnly(t *testing.T) {
 	})
 }
 
+// BenchmarkSample picks from the vocabularies of SmolLM2 and Qwen.
 func BenchmarkSample(b *testing.B) {
-	logits := make([]float32, 2048)
-	for i := range logits {
-		logits[i] = 4 * float32(uniform(1, i))
-	}
-	for _, c := range []struct {
-		name string
-		p    Sampling
-	}{{"greedy", Sampling{}}, {"temperature", Sampling{Temperature: 1}}, {"top_p", Sampling{Temperature: 1, TopP: 0.9}}} {
-		b.Run(c.name, func(b *testing.B) {
-			var s Sampler
-			b.ReportAllocs()
-			i := 0
-			for b.Loop() {
-				s.Sample(logits, c.p, i)
-				i++
-			}
-		})
+	for _, vocab := range []int{49152, 151936} {
+		logits := make([]float32, vocab)
+		for i := range logits {
+			logits[i] = 4 * float32(uniform(1, i))
+		}
+		for _, c := range []struct {
+			name string
+			q    Sequence
+		}{
+			{"greedy", Sequence{}},
+			{"temperature", Sequence{Sampling: Sampling{Temperature: 1}}},
+			{"top_p", Sequence{Sampling: Sampling{Temperature: 1, TopP: 0.9}}},
+			{"top_k", Sequence{Sampling: Sampling{Temperature: 1, TopK: 40}}},
+			{"penalties", Sequence{Sampling: Sampling{Frequency: 0.1}, History: NewHistory(make([]int32, 1000), nil)}},
+			{"logprobs", Sequence{Logprobs: true, Top: 5}},
+		} {
+			b.Run(fmt.Sprintf("%s/%d", c.name, vocab), func(b *testing.B) {
+				var s Sampler
+				c.q.Tokens, c.q.Sample = []int32{1}, true
+				b.ReportAllocs()
+				for b.Loop() {
+					s.Take(&c.q, 0, logits)
+				}
+			})
+		}
 	}
 }
 

@@ -134,6 +134,23 @@ func TestAnswersSurviveTheirText(t *testing.T) {
 	}
 }
 
+// Several answers to a prompt get words of their own from its last step.
+func TestAnswersToOnePromptDiffer(t *testing.T) {
+	e := executor(t, &script{})
+	q := decode(100)
+	for seed := range uint64(3) {
+		q.Siblings = append(q.Siblings, &model.Sequence{Sampling: model.Sampling{Seed: seed + 1}})
+	}
+	if err := e.Execute([]*model.Sequence{q}); err != nil {
+		t.Fatal(err)
+	}
+	for i, s := range append([]*model.Sequence{q}, q.Siblings...) {
+		if want := word(uint64(i), 101); s.Next != want {
+			t.Errorf("answer %d: %d, want %d", i, s.Next, want)
+		}
+	}
+}
+
 // The real clock does not return early.
 func TestWallClock(t *testing.T) {
 	w := Wall()

@@ -175,7 +175,7 @@ func allowed(from, to string) bool {
 // testsMayImport names what tests hold their package against: the plan's closed
 // form against the engine's own scheduler, the load generator against the
 // simulator, which must send the same.
-var testsMayImport = map[string][]string{"sizing": {"engine/sched", "engine/kv"}, "loadgen": {"simulator", "engine/sched"}}
+var testsMayImport = map[string][]string{"engine/cpu": {"engine/reference"}, "sizing": {"engine/sched", "engine/kv"}, "loadgen": {"simulator", "engine/sched"}}
 
 func TestImportDirection(t *testing.T) {
 	for _, f := range repository(t) {

@@ -3,65 +3,118 @@ package attention
 import (
 	"fmt"
 	"slices"
+	"unsafe"
 
+	"github.com/llmctl/llmctl/engine/cpu/vector"
 	"github.com/llmctl/llmctl/engine/kv"
 	"github.com/llmctl/llmctl/engine/model"
 )
 
-// Cache is the paged KV memory. K and V of one block, layer and KV head are
-// contiguous. V is [block][kv head][position in block][head dim]; K is transposed
-// to [block][kv head][head dim][position in block], so that both products of
-// attention run over contiguous outputs: scores of successive positions, and
-// successive elements of the result.
+// Cache is the paged KV memory.
+//
+// What one block, layer and KV head hold is contiguous, of K as of V. V is [block][KV
+// head][position in block][head dim]; K is transposed to [block][KV head][head
+// dim][position in block], so that both products of attention run over contiguous
+// outputs: scores of successive positions, and successive elements of the result. With
+// types that have scales, one for each position follows.
+//
+// Large blocks are cut into units, each laid out as a block, so that what kernels go over
+// at once stays small. Everything but tables that come from outside counts in units:
+// blockSize is that of a unit.
 type Cache struct {
+	dtype     DType
 	blockSize int
+	units     int // of a block
 	blocks    int
 	heads     int // KV heads
 	group     int // query heads that share one
 	dim       int
 	cap       float32
-	windows   []int // per layer; 0 is all
-	keys      [][]float32
-	values    [][]float32
+	windows   []int      // per layer; 0 is all
+	codeBytes int        // of elements of one block, layer and KV head, of K or of V
+	headBytes int        // with their scales
+	ascending []kv.Block // 0, 1, … up to step
+	keys      [][]byte
+	values    [][]byte
 }
 
+// slack is what kernels may read beyond the end: a vector that begins within.
+const slack = 4 * vector.Width
+
 // New returns a cache for a model, of a number of blocks of blockSize tokens.
-func New(s model.Shape, blocks, blockSize int) *Cache {
+func New(s model.Shape, d DType, blocks, blockSize int) *Cache {
+	units := unitsOf(blockSize)
+	blockSize /= units
 	c := &Cache{
-		blockSize: blockSize, blocks: blocks,
+		dtype: d, blockSize: blockSize, units: units, blocks: blocks,
 		heads: s.KVHeads, group: s.Heads / s.KVHeads, dim: s.HeadDim, cap: s.ScoreCap,
+		codeBytes: (blockSize*s.HeadDim*d.size() + 3) &^ 3, // scales are aligned
+	}
+	c.headBytes = c.codeBytes
+	if d.scaled() {
+		c.headBytes += blockSize * scaleBytes
+	}
+	for i := range c.step() {
+		c.ascending = append(c.ascending, kv.Block(i))
 	}
 	for i := range s.Layers {
 		c.windows = append(c.windows, s.Kind(i).Window)
-		c.keys = append(c.keys, make([]float32, blocks*blockSize*s.Keys()))
-		c.values = append(c.values, make([]float32, blocks*blockSize*s.Keys()))
+		c.keys = append(c.keys, aligned(blocks*units*c.heads*c.headBytes+slack))
+		c.values = append(c.values, aligned(blocks*units*c.heads*c.headBytes+slack))
 	}
 	return c
 }
 
-// block returns the elements of a block, for all heads or from one on.
-func (c *Cache) block(all []float32, block kv.Block, head int) []float32 {
-	size := c.blockSize * c.dim
-	return all[(int(block)*c.heads+head)*size:][:(c.heads-head)*size]
-}
+// maxUnit is from how many tokens on a block is cut.
+const maxUnit = 64
 
-// Write stores one token's K and V, [kv head][head dim] each.
-func (c *Cache) Write(layer int, table []kv.Block, position int, key, value []float32) {
-	block, offset := table[position/c.blockSize], position%c.blockSize
-	for h := range c.heads {
-		keys := c.block(c.keys[layer], block, h)
-		for d, k := range key[h*c.dim : (h+1)*c.dim] {
-			keys[d*c.blockSize+offset] = k
+// unitsOf is how many units a block has: as few as possible of up to maxUnit tokens, or
+// one if there is no way to cut it into reasonable ones.
+func unitsOf(blockSize int) int {
+	for size := min(blockSize, maxUnit); size >= vector.Width; size-- {
+		if blockSize%size == 0 {
+			return blockSize / size
 		}
-		copy(c.block(c.values[layer], block, h)[offset*c.dim:], value[h*c.dim:(h+1)*c.dim])
 	}
+	return 1
 }
 
-// Copy gives a block the content of another one.
+// unit is the unit of a block in which a position lies.
+func (c *Cache) unit(table []kv.Block, position int) kv.Block {
+	at := position / c.blockSize
+	return table[at/c.units]*kv.Block(c.units) + kv.Block(at%c.units)
+}
+
+// aligned returns memory that may be seen as float32, too.
+func aligned(n int) []byte {
+	words := make([]float32, (n+3)/4)
+	return unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), n)
+}
+
+// floats sees aligned bytes as float32, in the machine's own order: they never leave it.
+func floats(b []byte) []float32 {
+	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/4)
+}
+
+// halves sees aligned bytes as 16-bit words.
+func halves(b []byte) []uint16 {
+	return unsafe.Slice((*uint16)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/2)
+}
+
+// head is what a unit holds of one KV head.
+func (c *Cache) head(layer []byte, block kv.Block, head int) []byte {
+	return layer[(int(block)*c.heads+head)*c.headBytes:][:c.headBytes]
+}
+
+// elements is how many elements a block has of one KV head.
+func (c *Cache) elements() int { return c.blockSize * c.dim }
+
+// Copy gives a block the content of another one, in all layers.
 func (c *Cache) Copy(m model.Copy) {
-	for _, all := range [][][]float32{c.keys, c.values} {
-		for _, layer := range all {
-			copy(c.block(layer, m.To, 0), c.block(layer, m.From, 0))
+	n := c.units * c.heads * c.headBytes
+	for _, layers := range [][][]byte{c.keys, c.values} {
+		for _, layer := range layers {
+			copy(layer[int(m.To)*n:][:n], layer[int(m.From)*n:][:n])
 		}
 	}
 }
@@ -69,7 +122,7 @@ func (c *Cache) Copy(m model.Copy) {
 // Check returns an error if a sequence's table does not cover its first n tokens, or
 // if it names a block outside the cache.
 func (c *Cache) Check(q *model.Sequence, n int) error {
-	if len(q.Blocks)*c.blockSize < n {
+	if len(q.Blocks)*c.units*c.blockSize < n {
 		return fmt.Errorf("block table of %d blocks does not cover %d tokens", len(q.Blocks), n)
 	}
 	outside := func(b kv.Block) bool { return b < 0 || int(b) >= c.blocks }

@@ -1,12 +1,11 @@
 package matrix
 
-// floatRows is how many rows of activations a kernel for plain numbers takes at once.
-const floatRows = 4
+// How many rows of activations the kernels for several take at once.
+const (
+	floatRows    = 4
+	blockRows    = 4
+	blockRows512 = 8
+)
 
 // blockRow is a layout's kernels for blocks: for one row and for several.
-type blockRow struct {
-	one, several       blockKernel
-	rows               int
-	one512, several512 blockKernel
-	rows512            int
-}
+type blockRow struct{ one, several, one512, several512 blockKernel }

@@ -3,10 +3,10 @@ package matrix
 import "unsafe"
 
 var blockKernels = [...]blockRow{
-	nibbles:   {one: nibbles1, several: nibbles4, rows: 4},
-	nibbles32: {one: nibblesSingle1, several: nibblesSingle4, rows: 4},
-	bytes8:    {one: bytes1, several: bytes4, rows: 4},
-	bytes16:   {one: bytesHalves1, several: bytesHalves4, rows: 4},
+	nibbles:   {one: nibbles1, several: nibbles4, one512: nibbles1x512, several512: nibbles8x512},
+	nibbles32: {one: nibblesSingle1, several: nibblesSingle4, one512: nibblesSingle1x512, several512: nibblesSingle8x512},
+	bytes8:    {one: bytes1, several: bytes4, one512: bytes1x512, several512: bytes8x512},
+	bytes16:   {one: bytesHalves1, several: bytesHalves4, one512: bytesHalves1x512, several512: bytesHalves8x512},
 }
 
 var floatKernels = [...]struct{ one, several floatKernel }{
@@ -50,6 +50,32 @@ func bytesHalves1(dst *float32, stride int, codes *int8, codeStride int, meta *M
 
 //go:noescape
 func bytesHalves4(dst *float32, stride int, codes *int8, codeStride int, meta *Meta, metaStride int, panel *byte, blocks int)
+
+// Kernels for blocks with AVX-512 and VNNI.
+//
+//go:noescape
+func nibbles1x512(dst *float32, stride int, codes *int8, codeStride int, meta *Meta, metaStride int, panel *byte, blocks int)
+
+//go:noescape
+func nibbles8x512(dst *float32, stride int, codes *int8, codeStride int, meta *Meta, metaStride int, panel *byte, blocks int)
+
+//go:noescape
+func nibblesSingle1x512(dst *float32, stride int, codes *int8, codeStride int, meta *Meta, metaStride int, panel *byte, blocks int)
+
+//go:noescape
+func nibblesSingle8x512(dst *float32, stride int, codes *int8, codeStride int, meta *Meta, metaStride int, panel *byte, blocks int)
+
+//go:noescape
+func bytes1x512(dst *float32, stride int, codes *int8, codeStride int, meta *Meta, metaStride int, panel *byte, blocks int)
+
+//go:noescape
+func bytes8x512(dst *float32, stride int, codes *int8, codeStride int, meta *Meta, metaStride int, panel *byte, blocks int)
+
+//go:noescape
+func bytesHalves1x512(dst *float32, stride int, codes *int8, codeStride int, meta *Meta, metaStride int, panel *byte, blocks int)
+
+//go:noescape
+func bytesHalves8x512(dst *float32, stride int, codes *int8, codeStride int, meta *Meta, metaStride int, panel *byte, blocks int)
 
 // Kernels for plain numbers with AVX2.
 //

@@ -294,3 +294,23 @@ func BenchmarkQuantize(b *testing.B) {
 	}
 	b.ReportMetric(float64(1536*b.N)/b.Elapsed().Seconds()/1e9, "G/s")
 }
+
+// TestScalesOfOutputsAreWeights multiplies unit vectors, which gives weights back.
+func TestScalesOfOutputsAreWeights(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	w := stored(t, block.F8E4M3, 19, 32, r)
+	for o := range w.Rows {
+		w.Scales = append(w.Scales, float32(math.Ldexp(1, o%19-13)))
+	}
+	want := w.Floats()
+	for i := range w.Cols {
+		x := activations(1, w.Cols, r)
+		clear(x.Floats)
+		x.Floats[i] = 1
+		for o, got := range product(t, w, x, 1)[:w.Rows] {
+			if got != want[o*w.Cols+i] {
+				t.Fatalf("weight %d of output %d is %v, want %v", i, o, got, want[o*w.Cols+i])
+			}
+		}
+	}
+}

@@ -55,9 +55,9 @@ type (
 func (m *Matrix) blocks(dst []float32, stride int, x *Rows, first, last int, panel []byte) {
 	k := &blockKernels[m.layout]
 	several, one := k.several, k.one
-	step := k.rows
-	if vector.Current() >= vector.AVX512 && k.several512 != nil {
-		several, one, step = k.several512, k.one512, k.rows512
+	step := blockRows
+	if vector.Current() >= vector.AVX512 {
+		several, one, step = k.several512, k.one512, blockRows512
 	}
 	blocks := m.In / Block
 	metaStride := blocks * int(unsafe.Sizeof(Meta{}))

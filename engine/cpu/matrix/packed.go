@@ -83,8 +83,11 @@ type Each func(parts int, do func(worker, part int))
 // Pack lays out a stored matrix. each does the panels, in any order or at once.
 func Pack(each Each, w model.Matrix) (Matrix, error) {
 	l, known := layouts[w.Type]
-	if !known {
+	switch {
+	case !known:
 		return Matrix{}, fmt.Errorf("packing weights stored as %s", w.Type)
+	case w.Scales != nil && w.Type != block.F8E4M3:
+		return Matrix{}, fmt.Errorf("packing weights stored as %s with a scale for each output", w.Type)
 	}
 	if w.Type == block.Q4_0 && !smallScales(w.Data) {
 		l = nibbles32
@@ -97,6 +100,9 @@ func Pack(each Each, w model.Matrix) (Matrix, error) {
 		for r := range min(Width, w.Rows-panel*Width) {
 			n := w.RowBytes()
 			rows[r] = w.Data[(panel*Width+r)*n:][:n]
+			if w.Type == block.F8E4M3 {
+				rows[r] = halves(rows[r], w.Scales, panel*Width+r)
+			}
 		}
 		packPanel(m.data[panel*size:][:size], l, w.Type, &rows)
 	})

@@ -13,9 +13,6 @@ func packPanel(dst []byte, l layout, t block.Type, rows *[Width][]byte) {
 	case floats32:
 		interleave(dst, rows, 4)
 	case floats16, brains16:
-		if t == block.F8E4M3 {
-			halves(rows)
-		}
 		interleave(dst, rows, 2)
 	default:
 		var units [Width]codes
@@ -31,27 +28,44 @@ func packPanel(dst []byte, l layout, t block.Type, rows *[Width][]byte) {
 	}
 }
 
-// interleave takes one number of each row at a time.
+// interleave takes one number of each row at a time. Runs of inputs are short enough
+// that the panel's part stays in the first-level cache while all rows go through it.
 func interleave(dst []byte, rows *[Width][]byte, size int) {
-	for r, row := range rows {
-		for i := 0; i < len(row); i += size {
-			copy(dst[i*Width+r*size:][:size], row[i:])
+	const run = 64
+	n := len(dst) / (size * Width)
+	for first := 0; first < n; first += run {
+		count := min(run, n-first)
+		part := dst[first*size*Width:][:count*size*Width]
+		for r, row := range rows {
+			if row == nil {
+				continue
+			}
+			row = row[first*size:][:count*size]
+			if size == 4 {
+				for i := range count {
+					binary.LittleEndian.PutUint32(part[4*(i*Width+r):], binary.LittleEndian.Uint32(row[4*i:]))
+				}
+			} else {
+				for i := range count {
+					binary.LittleEndian.PutUint16(part[2*(i*Width+r):], binary.LittleEndian.Uint16(row[2*i:]))
+				}
+			}
 		}
 	}
 }
 
-// halves turns rows of F8_E4M3 into halves, which hold all its numbers.
-func halves(rows *[Width][]byte) {
-	for r, row := range rows {
-		if row == nil {
-			continue
-		}
-		wide := make([]byte, 0, 2*len(row))
-		for _, b := range row {
-			wide = binary.LittleEndian.AppendUint16(wide, block.ToHalf(block.FromF8(b)))
-		}
-		rows[r] = wide
+// halves turns a row of F8_E4M3 into halves, which hold all its numbers, and products
+// with a scale that is a power of two near 1 as well; others are rounded.
+func halves(row []byte, scales []float32, r int) []byte {
+	scale := float32(1)
+	if scales != nil {
+		scale = scales[r]
 	}
+	wide := make([]byte, 0, 2*len(row))
+	for _, b := range row {
+		wide = binary.LittleEndian.AppendUint16(wide, block.ToHalf(block.FromF8(b)*scale))
+	}
+	return wide
 }
 
 // codes is a block of 32 weights of one row: code·scale + minimum, or, where the
