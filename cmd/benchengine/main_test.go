@@ -33,8 +33,8 @@ func TestPage(t *testing.T) {
 	}
 	page := r.page()
 	for _, want := range []string{
-		"| one stream, output tokens/s ÷ llama.cpp's | ≥ 0.8 × | 0.80 | 0.90, 0.70, NaN | held |",
-		"| many streams, prefix new, tokens/s ÷ llama.cpp's | ≥ 1.5 × | 1.50 | 2.00, 1.00, NaN | held |",
+		"| one stream, output tokens/s ÷ llama.cpp's | ≥ 0.8 × | 0.80 | 0.90, 0.70, – | held |",
+		"| many streams, prefix new, tokens/s ÷ llama.cpp's | ≥ 1.5 × | 1.50 | 2.00, 1.00, – | held |",
 		"| start to the first 200 of /health | ≤ 1.0 s | 1.20 | 1.50, 1.20, 0.90 | NOT held |",
 		"| a step of the scheduler, 256 running and 1,000 waiting | ≤ 20.0 µs | 8.00 |  | held |",
 		"| llmctl | 85.0 | 200.0 (1000) | 1.00 | 400.0 (0) | 1.00 | 50 % | 1 of 3 |",

@@ -80,7 +80,7 @@ func (r *results) verdicts(b *strings.Builder) {
 		for repeat := range r.options.repeats {
 			v := bar.value(r, repeat)
 			values = append(values, v)
-			each = append(each, fmt.Sprintf("%.2f", v))
+			each = append(each, number("%.2f", v))
 		}
 		r.verdict(b, bar, median(values), strings.Join(each, ", "))
 	}
@@ -99,14 +99,25 @@ func (r *results) verdict(b *strings.Builder, bar bar, v float64, each string) {
 	if bar.held(v) {
 		held = "held"
 	}
-	fmt.Fprintf(b, "| %s | %s %.1f %s | %.2f | %s | %s |\n", bar.name, sign, bar.bound, bar.unit, v, each, held)
+	if math.IsNaN(v) {
+		held = "not measured"
+	}
+	fmt.Fprintf(b, "| %s | %s %.1f %s | %s | %s | %s |\n", bar.name, sign, bar.bound, bar.unit, number("%.2f", v), each, held)
+}
+
+// number formats what was measured; what was not is a dash.
+func number(format string, v float64) string {
+	if math.IsNaN(v) {
+		return "–"
+	}
+	return fmt.Sprintf(format, v)
 }
 
 func (r *results) speeds(b *strings.Builder) {
 	b.WriteString("\n## Speed\n\nTokens a second; for many streams output tokens, and in brackets prompt and output\ntogether. *Alike*: turns in which an answer among many is, to the letter, what the same\nprompt gets alone.\n\n" +
 		"| engine | one stream | many, prefix new | TTFT p50 s | many, prefix known | TTFT p50 s | cached | alike |\n|---|---:|---:|---:|---:|---:|---:|---:|\n")
 	for _, e := range engines {
-		if r.versions[e.name] == "" {
+		if !r.measured(e.name) {
 			continue
 		}
 		over := func(of func(*measurement) float64) float64 { return r.over(e.name, of) }
@@ -133,7 +144,7 @@ func (r *results) speeds(b *strings.Builder) {
 func (r *results) memory(b *strings.Builder) {
 	b.WriteString("\n## Start and memory\n\nSeconds from the start of the process to the first 200 of `/health`, and MiB resident, the\npages of the mapped model file among them.\n\n| engine | start s | MiB at first | MiB at last |\n|---|---:|---:|---:|\n")
 	for _, e := range engines {
-		if r.versions[e.name] == "" {
+		if !r.measured(e.name) {
 			continue
 		}
 		fmt.Fprintf(b, "| %s | %.2f | %.0f | %.0f |\n", e.name, r.over(e.name, func(m *measurement) float64 { return m.start.Seconds() }),
@@ -144,7 +155,7 @@ func (r *results) memory(b *strings.Builder) {
 
 // single is how near to the machine's limits parts of the engine come.
 func (r *results) single(b *strings.Builder) {
-	fmt.Fprintf(b, "\n## Memory bandwidth\n\n%d threads read this machine's memory at %.1f GB/s (256 MiB each, best of 20). A token of the\none stream reads %.1f MB: all matrices as the file stores them, and the keys and values\nbefore it. That is a roof of %.0f tokens/s.\n\n| engine | GB/s | of what is read | \n|---|---:|---:|\n",
+	fmt.Fprintf(b, "\n## Memory bandwidth\n\n%d threads read this machine's memory at %.1f GB/s (256 MiB each, best of 20). A token of the\none stream reads %.1f MB: all matrices as the file stores them, and the keys and values\nbefore it. That is a roof of %.0f tokens/s.\n\n| engine | GB/s | of the roof |\n|---|---:|---:|\n",
 		r.options.threads, r.bandwidth/1e9, r.perToken()/1e6, r.bandwidth/r.perToken())
 	for _, e := range engines {
 		if v := r.over(e.name, func(m *measurement) float64 { return m.single }); !math.IsNaN(v) {

@@ -47,6 +47,11 @@ func (r *results) find(engine string, repeat int) *measurement {
 	return nil
 }
 
+// measured tells whether an engine had a turn that ended well.
+func (r *results) measured(engine string) bool {
+	return !math.IsNaN(r.over(engine, func(*measurement) float64 { return 1 }))
+}
+
 func own(of func(*measurement) float64) func(*results, int) float64 {
 	return func(r *results, repeat int) float64 {
 		if m := r.find("llmctl", repeat); m != nil {
