@@ -77,8 +77,8 @@ golden: ## rewrite the golden files after a change that is meant
 bench-micro: ## run the benchmarks beside the hot paths
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
-.PHONY: bench-engine
-bench-engine: ## measure the engine's kernels, and a model of the sizes of SmolLM2-135M beside the rate of memory (minutes; needs an idle machine)
+.PHONY: bench-kernels
+bench-kernels: ## measure the engine's kernels, and a model of the sizes of SmolLM2-135M beside the rate of memory (minutes; needs an idle machine)
 	$(GO) test -run '^$$' -bench 'Multiply|Quantize|Pack|Smol|ReadMemory|Run' -benchmem ./engine/cpu/matrix ./engine/cpu/team ./engine/cpu
 
 .PHONY: bench-size
