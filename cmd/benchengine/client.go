@@ -33,11 +33,11 @@ type client struct {
 	url  string
 }
 
-func newClient(url string, streams int) *client {
-	return &client{&http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: streams}}, url}
+// newClient has a connection for each request: a server that closes one which is kept
+// open may do so while the next request is under way, which then fails.
+func newClient(url string) *client {
+	return &client{&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}, url}
 }
-
-func (c *client) close() { c.http.CloseIdleConnections() }
 
 // ask streams a completion of exactly so many tokens. Prompts are tokens, so that
 // all servers compute the same.

@@ -46,8 +46,7 @@ func (o *options) measure(ctx context.Context, e *engine, repeat int) *measureme
 		}
 		defer server.Stop()
 		m.start, m.idle = server.Took, server.Used().RSS
-		c := newClient("http://"+address, o.load.streams)
-		defer c.close()
+		c := newClient("http://" + address)
 		err = m.ask(ctx, o.load, c)
 		m.loaded = server.Used().RSS
 		return err
