@@ -53,7 +53,9 @@ func TestModeledStepsSeenFromOutsideLastWhatTheyCost(t *testing.T) {
 	}
 	facts := cost.NewFacts(m, shape.FormatOf(m), "bf16", cost.Parallel{})
 	constants := cost.Pick(cost.Table(), "vllm", "hopper", facts)
-	step := func(b cost.Batch) time.Duration { return cost.Duration(cost.StepTime(facts, device, constants, b).Seconds) }
+	step := func(b cost.Batch) time.Duration {
+		return cost.Duration(cost.StepTime(facts, device, constants, b).Seconds)
+	}
 	want := []time.Duration{step(cost.Batch{Prefill: []cost.Prefill{{Tokens: prompt, Final: true}}})}
 	for i := range output - 1 {
 		want = append(want, step(cost.Batch{Decode: []cost.Decode{{Sequences: 1, Context: float64(prompt + i)}}}))
