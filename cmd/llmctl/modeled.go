@@ -95,6 +95,7 @@ func (f *engineFlags) modelDevice(v *servedModel, c *engine.Config, accelerator 
 	c.Executor = modeled.New(modeled.Config{
 		Facts: plan.Facts, Device: plan.Device, Constants: plan.Constants, Clock: clock, Behind: time.Duration(mostBehind * scale),
 	})
+	v.kvBytes = int64(plan.KVBytesPerToken * float64(plan.Blocks*in.BlockSize))
 	v.modeled = []string{
 		"--device " + f.device, "--engine " + in.Engine, fmt.Sprintf("--tp %d", in.TensorParallel), "--kv-dtype " + in.KVDType,
 		fmt.Sprintf("--time-scale %g", scale),

@@ -27,8 +27,8 @@ func (v *servedModel) announce(w io.Writer, took time.Duration) {
 	}
 	fmt.Fprintf(w, "%s, ready in %.2f s\n", what, took.Seconds())
 	memory := ""
-	if _, bytes := v.engine.KVCache(); bytes > 0 {
-		memory = ", " + units.Bytes(bytes)
+	if _, bytes := v.engine.KVCache(); cmp.Or(bytes, v.kvBytes) > 0 {
+		memory = ", " + units.Bytes(cmp.Or(bytes, v.kvBytes))
 	}
 	fmt.Fprintf(w, "KV cache size: %s tokens, %s blocks of %d%s\n", units.Count(tokens), units.Count(int64(st.Blocks)), st.BlockSize, memory)
 	fmt.Fprintf(w, "Maximum concurrency for %s tokens per request: %.2fx\n", units.Count(window), float64(tokens)/float64(window))

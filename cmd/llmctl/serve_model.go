@@ -28,6 +28,7 @@ type servedModel struct {
 	weights int64 // bytes of the model's files; 0 for synthetic ones
 	flags   *engineFlags
 	modeled []string // what is imitated, as flags
+	kvBytes int64    // of its KV cache, on each accelerator
 	closers []func() error
 }
 

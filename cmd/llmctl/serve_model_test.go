@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"io"
 	"net"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/llmctl/llmctl/engine"
 	"github.com/llmctl/llmctl/internal/iostreams"
 )
 
@@ -161,7 +163,8 @@ func TestFlagsOfVLLM(t *testing.T) {
 // With a time scale of 100 a modeled answer takes a hundredth of its time, and its
 // metrics tell the model's time.
 func TestModeledTimeIsScaled(t *testing.T) {
-	v, err := parsed(t, "--device", "modeled:h100-sxm-80gb", "--model", "llama-3.1-8b", "--time-scale", "100").open(quiet())
+	log := filepath.Join(t.TempDir(), "steps.jsonl")
+	v, err := parsed(t, "--device", "modeled:h100-sxm-80gb", "--model", "llama-3.1-8b", "--time-scale", "100", "--step-log", log).open(quiet())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,6 +178,20 @@ func TestModeledTimeIsScaled(t *testing.T) {
 	}
 	if took, steps := (v.engine.Now() - begun).Seconds(), v.engine.Stats().InterToken.Sum; steps < 0.2 || steps > took {
 		t.Errorf("199 steps took %.3f s of the model's time in all of %.3f s, want at least a millisecond each", steps, took)
+	}
+	v.engine.Close()
+	steps, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(steps)) { // each lasts what the model says, however late this machine woke up
+		var step engine.Step
+		if err := json.Unmarshal([]byte(line), &step); err != nil {
+			t.Fatal(err)
+		}
+		if step.Decodes == 1 && (step.Duration < 0.001 || step.Duration > 0.1) {
+			t.Errorf("a step of %v s is in the log", step.Duration)
+		}
 	}
 }
 
@@ -253,7 +270,7 @@ func TestAnnouncement(t *testing.T) {
 		{"built-in", nil, []string{"KV cache size: 65,536 tokens", " MiB\n", "--max-num-seqs 64", "--kv-cache-dtype float32", "--enable-prefix-caching=true", "kernels"}},
 		{
 			"modeled", []string{"--device", "modeled:h100-sxm-80gb", "--model", "llama-3.1-8b", "--time-scale", "10", "--no-enable-prefix-caching"},
-			[]string{", modeled, ", "--device modeled:h100-sxm-80gb", "--engine vllm@", "--tp 1", "--time-scale 10", "--enable-prefix-caching=false"},
+			[]string{", modeled, ", " GiB\n", "--device modeled:h100-sxm-80gb", "--engine vllm@", "--tp 1", "--time-scale 10", "--enable-prefix-caching=false"},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

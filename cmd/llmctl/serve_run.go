@@ -99,7 +99,7 @@ func (f *serveFlags) run(s *iostreams.IO) error {
 	if !f.quiet {
 		v.announce(s.Err, time.Since(begun))
 	}
-	fmt.Fprintf(s.Err, "serving %s on %s/v1, metrics on %s/metrics; Ctrl-C ends it\n", v.name(), l.url(), l.url())
+	fmt.Fprintf(s.Err, "metrics on %s/metrics\nserving %s on %s/v1; Ctrl-C ends it\n", l.url(), v.name(), l.url())
 	if !f.quiet && !f.noStats {
 		defer logStats(s.Err, v.engine, statsInterval)()
 	}
