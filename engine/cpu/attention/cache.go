@@ -102,12 +102,6 @@ func (c *Cache) unit(table []kv.Block, position int) kv.Block {
 	return table[at/c.units]*kv.Block(c.units) + kv.Block(at%c.units)
 }
 
-// aligned returns memory that may be seen as float32, too.
-func aligned(n int) []byte {
-	words := make([]float32, (n+3)/4)
-	return unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), n)
-}
-
 // floats sees aligned bytes as float32, in the machine's own order: they never leave it.
 func floats(b []byte) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/4)
