@@ -40,7 +40,7 @@ func weight(r *Request) int { return len(r.Tokens) * r.answers() }
 func (e *Engine) reserve(r *Request) (sched.ID, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.closing {
+	if e.drained {
 		return 0, ErrClosed
 	}
 	if err := e.refuse(r); err != nil {

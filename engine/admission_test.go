@@ -142,3 +142,20 @@ func TestAnEndedRequestIsNeverAborted(t *testing.T) {
 		}
 	})
 }
+
+// While the engine drains it takes nothing more, and gives the answers it owes.
+func TestDraining(t *testing.T) {
+	e := start(t, Config{Executor: says(), Sched: sched.Config{MaxNumSeqs: 4, MaxNumBatchedTokens: 16, MaxModelLen: 64}, Blocks: 4})
+	defer e.Close()
+	s := submit(t, e, Request{Tokens: words(4, 1), MaxTokens: 3})
+	e.Drain()
+	if !e.Closed() {
+		t.Error("it seems to take requests")
+	}
+	if _, err := e.Submit(t.Context(), Request{Tokens: words(4, 1), MaxTokens: 3}); !errors.Is(err, ErrClosed) {
+		t.Errorf("another request: %v, want %v", err, ErrClosed)
+	}
+	if got := collectAll(t, s, 1)[0]; got.Finish != sched.Length || got.Output != 3 {
+		t.Errorf("an answer of %d tokens that ended with %q, want all 3", got.Output, got.Finish)
+	}
+}

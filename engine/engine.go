@@ -28,6 +28,7 @@ type Engine struct {
 	inbox   []*live    // submitted, not yet seen by the loop
 	left    []sched.ID // abandoned, not yet seen by the loop
 	closing bool
+	drained bool // closing, or takes no more requests
 	stats   Stats
 	queue   queue
 	load    int // answers of all requests
@@ -114,7 +115,7 @@ func (e *Engine) Submit(ctx context.Context, r Request) (*Stream, error) {
 	l.stream = newStream(l.left, leave)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.closing {
+	if e.closing { // draining lets in what has its place already
 		return nil, ErrClosed
 	}
 	e.inbox = append(e.inbox, l)
@@ -151,16 +152,43 @@ func (e *Engine) Stats() Stats {
 func (e *Engine) Closed() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.closing
+	return e.drained
+}
+
+// Drain refuses requests with ErrClosed from now on. Those that are there go on.
+func (e *Engine) Drain() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.drained = true
 }
 
 // Close aborts whatever is still being served and waits for the loop to end.
 func (e *Engine) Close() {
 	e.mu.Lock()
-	e.closing = true
+	e.closing, e.drained = true, true
 	e.mu.Unlock()
 	e.signal()
 	<-e.done
+}
+
+// Limits are those of the scheduler, with their defaults.
+func (e *Engine) Limits() sched.Config { return e.config.Sched }
+
+// KVCache is the format of the KV cache and its bytes, of which a draft model's are
+// part; an executor of the caller's own has neither.
+func (e *Engine) KVCache() (dtype string, bytes int64) {
+	if e.config.Executor != nil {
+		return "", 0
+	}
+	d, err := e.config.kvType(e.config.Weights)
+	if err != nil {
+		return "", 0 // New has refused it
+	}
+	each, err := e.config.kvTokenBytes(e.shape)
+	if err != nil {
+		return "", 0
+	}
+	return d.String(), each * int64(e.config.Blocks) * int64(e.config.BlockSize)
 }
 
 // isEOS reports whether a token ends the sequence.

@@ -11,7 +11,7 @@ import (
 type Step struct {
 	Step     uint64        `json:"step"`
 	Start    float64       `json:"start_s"`    // on the engine's clock
-	Duration float64       `json:"duration_s"` // of the executor, drafting included
+	Duration float64       `json:"duration_s"` // of the executor, drafting included; of a Timed one, what it was to be
 	Prefill  []PrefillPart `json:"prefill,omitempty"`
 	// Decodes are sequences with one known token and its drafts; DecodeContext is the
 	// sum of the tokens before theirs.
@@ -32,10 +32,20 @@ type PrefillPart struct {
 	Final   bool `json:"final,omitempty"` // the first token of the answer came of it
 }
 
+// A Timed executor imitates another device, and says from when to when its last step
+// was to run, on the engine's clock. What this machine made of that, which wakes late
+// and may then sleep less, is not in the log.
+type Timed interface {
+	LastStep() (begin, end time.Duration)
+}
+
 // logStep tells StepLog what a step was.
 func (e *Engine) logStep(batch *sched.Batch, begin, end time.Duration) {
 	if e.config.StepLog == nil {
 		return
+	}
+	if t, ok := e.executor.(Timed); ok {
+		begin, end = t.LastStep()
 	}
 	st := e.sched.Stats()
 	e.step = Step{

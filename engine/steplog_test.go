@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llmctl/llmctl/engine/model"
 	"github.com/llmctl/llmctl/engine/sched"
 )
 
@@ -37,5 +38,41 @@ func TestStepLog(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// timed is an executor that says when its steps were to run.
+type timed struct {
+	Executor
+	steps time.Duration
+}
+
+func (x *timed) Execute(s []*model.Sequence) error {
+	x.steps++
+	return x.Executor.Execute(s)
+}
+
+func (x *timed) LastStep() (begin, end time.Duration) {
+	return x.steps * time.Second, x.steps*time.Second + 5*time.Millisecond
+}
+
+// The log of a modeled device has the durations of the model, not what was left of
+// them for this machine to sleep.
+func TestStepLogOfAModeledDevice(t *testing.T) {
+	var steps []Step
+	e := start(t, Config{
+		Executor: &timed{Executor: says()}, Sched: sched.Config{MaxNumSeqs: 4, MaxNumBatchedTokens: 16, MaxModelLen: 64}, Blocks: 4,
+		Now:     func() time.Duration { return 0 },
+		StepLog: func(s *Step) { steps = append(steps, *s) },
+	})
+	collectAll(t, submit(t, e, Request{Tokens: words(4, 1), MaxTokens: 3}), 1)
+	e.Close()
+	if len(steps) != 3 {
+		t.Fatalf("%d steps, want 3", len(steps))
+	}
+	for i, s := range steps {
+		if want := float64(i + 1); s.Start != want || s.Duration != (5*time.Millisecond).Seconds() {
+			t.Errorf("step %d: from %v s for %v s, want from %v s for 0.005 s", i, s.Start, s.Duration, want)
+		}
 	}
 }

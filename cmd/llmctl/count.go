@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -43,3 +44,37 @@ func (c countValue) String() string {
 
 // Type implements pflag.Value.
 func (c countValue) Type() string { return "count" }
+
+// windowValue is a flag for the longest sequence, as vLLM reads --max-model-len: a
+// capital factor is binary, 1K being 1024, and a small one decimal; auto and -1 are the
+// model's own.
+type windowValue struct{ to *int }
+
+// Set implements pflag.Value.
+func (v windowValue) Set(s string) error {
+	if s == "auto" || s == "-1" {
+		*v.to = 0
+		return nil
+	}
+	number, factor := s, 1
+	for i, capital := range []string{"K", "M", "G", "T"} {
+		if rest, ok := strings.CutSuffix(s, capital); ok {
+			number, factor = rest, 1<<(10*(i+1))
+		}
+	}
+	count := 0
+	if err := (countValue{&count}).Set(number); err != nil {
+		return err
+	}
+	if count > 1<<40/factor {
+		return fmt.Errorf("%s is more than any model's window", s)
+	}
+	*v.to = count * factor
+	return nil
+}
+
+// String implements pflag.Value.
+func (v windowValue) String() string { return countValue(v).String() }
+
+// Type implements pflag.Value.
+func (v windowValue) Type() string { return "count" }

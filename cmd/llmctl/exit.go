@@ -46,6 +46,16 @@ func usage(err error) error {
 	return &failure{code: exitUsage, err: err}
 }
 
+// failed marks an error as one of what was tried, not of the command line, unless it has
+// an exit code.
+func failed(err error) error {
+	var known *failure
+	if err == nil || errors.As(err, &known) {
+		return err
+	}
+	return &failure{code: exitFailed, err: err}
+}
+
 // usagef is usage with a message.
 func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
 

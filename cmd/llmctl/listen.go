@@ -25,12 +25,17 @@ func listen(addr string, handler http.Handler) (*listener, error) {
 	if err != nil {
 		return nil, err
 	}
+	return listenOn(l, handler), nil
+}
+
+// listenOn is listen on an address that is open.
+func listenOn(l net.Listener, handler http.Handler) *listener {
 	return &listener{Listener: l, server: &http.Server{
 		Handler: handler,
 		// A stream may last for minutes, so only the header has a deadline.
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
-	}}, nil
+	}}
 }
 
 // openAddress listens on a TCP address.

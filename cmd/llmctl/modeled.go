@@ -39,7 +39,9 @@ const modeledFlagNames = "--engine, --tp, --weight-dtype, --kv-dtype, --calibrat
 func (f *modeledFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.engine, "engine", "", "modeled: engine that is imitated, e.g. vllm@0.19 (default: the newest vLLM)")
-	countVar(flags, &f.tensor, "tp", "modeled: tensor-parallel size")
+	countVar(flags, &f.tensor, "tp", "modeled: tensor-parallel size, also --tensor-parallel-size")
+	countVar(flags, &f.tensor, "tensor-parallel-size", "vLLM's name of --tp")
+	flags.Lookup("tensor-parallel-size").Hidden = true
 	flags.StringVar(&f.weightDType, "weight-dtype", "", "modeled: weight format (default: the model's own)")
 	flags.StringVar(&f.kvDType, "kv-dtype", "", "modeled: KV cache format (default: as the checkpoint declares)")
 	flags.Float64Var(&f.timeScale, "time-scale", 0, "modeled: seconds of the model for each real one, e.g. 10 to go ten times as fast (default 1)")
@@ -48,7 +50,7 @@ func (f *modeledFlags) add(cmd *cobra.Command) {
 
 // modelDevice gives the engine the limits that the imitated one has on an
 // accelerator, and an executor that takes its time.
-func (f *engineFlags) modelDevice(c *engine.Config, accelerator string) error {
+func (f *engineFlags) modelDevice(v *servedModel, c *engine.Config, accelerator string) error {
 	if scale := f.modeled.timeScale; scale < 0 || scale > maxTimeScale || scale != scale {
 		return fmt.Errorf("--time-scale %v, expected more than 0 and at most %d", scale, maxTimeScale)
 	}
@@ -72,28 +74,33 @@ func (f *engineFlags) modelDevice(c *engine.Config, accelerator string) error {
 	if r.Calibration, err = readCalibration(r.CalibrationFile); err != nil {
 		return err
 	}
-	v, err := sizing.Serve(r)
+	plan, err := sizing.Serve(r)
 	if err != nil {
 		return err
 	}
-	if len(v.Reasons) > 0 {
-		return fmt.Errorf("%s on %s: %s", f.model, accelerator, strings.Join(v.Reasons, "; "))
+	if len(plan.Reasons) > 0 {
+		return fmt.Errorf("%s on %s: %s", f.model, accelerator, strings.Join(plan.Reasons, "; "))
 	}
-	in := v.Inputs
+	in := plan.Inputs
 	c.Sched.MaxNumSeqs = in.MaxNumSeqs * in.DataParallel
 	c.Sched.MaxNumBatchedTokens = in.MaxNumBatchedTokens * in.DataParallel
 	c.Sched.MaxModelLen = in.MaxModelLen
 	c.Sched.DisablePrefixCache = !in.PrefixCaching
-	c.BlockSize, c.Blocks = in.BlockSize, v.Blocks
+	c.BlockSize, c.Blocks = in.BlockSize, plan.Blocks
 	clock, scale := modeled.Wall(), cmp.Or(f.modeled.timeScale, 1)
 	if scale != 1 {
 		clock = modeled.Scaled(clock, scale)
 	}
 	c.Now = clock.Now
 	c.Executor = modeled.New(modeled.Config{
-		Facts: v.Facts, Device: v.Device, Constants: v.Constants, Clock: clock, Behind: time.Duration(mostBehind * scale),
+		Facts: plan.Facts, Device: plan.Device, Constants: plan.Constants, Clock: clock, Behind: time.Duration(mostBehind * scale),
 	})
-	f.modeled.outside = time.Duration(float64(cost.Duration(v.Constants.RequestS)) / scale)
+	v.kvBytes = int64(plan.KVBytesPerToken * float64(plan.Blocks*in.BlockSize))
+	v.modeled = []string{
+		"--device " + f.device, "--engine " + in.Engine, fmt.Sprintf("--tp %d", in.TensorParallel), "--kv-dtype " + in.KVDType,
+		fmt.Sprintf("--time-scale %g", scale),
+	}
+	f.modeled.outside = time.Duration(float64(cost.Duration(plan.Constants.RequestS)) / scale)
 	return nil
 }
 

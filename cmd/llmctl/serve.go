@@ -34,6 +34,8 @@ type engineFlags struct {
 	speculative            speculativeFlags
 	text                   textFlags
 	modeled                modeledFlags
+	dtype                  string       // vLLM's
+	bind                   func() error // called before a model is loaded, which takes time; nil: nothing
 }
 
 func (f *engineFlags) add(cmd *cobra.Command) {
@@ -52,12 +54,14 @@ func (f *engineFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.stepLog, "step-log", "", "file to write a line of JSON to for each step of the engine")
 	f.addDevice(cmd, "")
 	f.addLimits(cmd, "")
-	flags.StringVar(&f.kvDType, "kv-cache-dtype", "auto", "format of the KV cache, e.g. auto or fp8")
+	flags.StringVar(&f.kvDType, "kv-cache-dtype", "auto", "format of the KV cache: auto, float32, float16, bfloat16, int8, fp8 or fp8_e4m3")
 	flags.StringVarP(&f.quantization, "quantization", "q", "", "run the layers of a model in F32, F16 or BF16 with weights in eight bits: int8, or fp8, which is kept as float16 (default: as they are stored)")
 	flags.Float64Var(&f.memoryUtilization, "gpu-memory-utilization", 0, "share of memory that weights and KV cache may use, e.g. 0.9 (default: a cache for 64k tokens; modeled: vLLM's)")
 	f.speculative.add(flags)
 	f.text.add(flags)
 	f.modeled.add(cmd)
+	flags.StringVar(&f.dtype, "dtype", "auto", "vLLM's; weights stay as they are stored")
+	flags.Lookup("dtype").Hidden = true
 	addNeutral(flags)
 }
 
@@ -77,7 +81,8 @@ func (f *engineFlags) addLimits(cmd *cobra.Command, of string) {
 	flags := cmd.Flags()
 	countVar(flags, &f.sched.MaxNumSeqs, "max-num-seqs", of+"requests running at once (default 64; modeled: vLLM's)")
 	countVar(flags, &f.sched.MaxNumBatchedTokens, "max-num-batched-tokens", of+"tokens of one step (default 512; modeled: vLLM's)")
-	countVar(flags, &f.sched.MaxModelLen, "max-model-len", of+"tokens of prompt and output (default: the window)")
+	flags.Var(windowValue{&f.sched.MaxModelLen}, "max-model-len", of+"tokens of prompt and output, e.g. 8k, 8K (8,192) or auto (default: the window)")
+	flags.Lookup("max-model-len").DefValue = "0"
 	countVar(flags, &f.blockSize, "block-size", of+"tokens per KV block (default 16; modeled: vLLM's)")
 	flags.StringVar(&f.kvCacheMemory, "kv-cache-memory", "", of+"KV cache, e.g. 64MiB (default: 64k tokens; modeled: what the accelerator has room for)")
 	flags.BoolVar(&f.prefixCaching, "enable-prefix-caching", true, of+"reuse KV blocks of equal prefixes")
@@ -116,13 +121,17 @@ prefix cache behind an OpenAI-compatible API, with vLLM's flags and metrics.
 On a modeled device every model is served without its weights: the engine, its
 batches and its cache are real and as large as vLLM's would be on the accelerator,
 steps last as long as the cost model of size says, and the answers are words
-without a meaning, of exactly the length that is asked for.`,
+without a meaning, of exactly the length that is asked for.
+
+The first Ctrl-C lets running requests end within --grace, while new ones and
+/health are answered 503; the second ends at once. Exit code 130 says that answers
+were cut.`,
 		Example: `  llmctl serve --addr 127.0.0.1:8000
   llmctl serve ./SmolLM2-135M-Instruct --max-model-len 4096
-  llmctl serve --model smollm2-135m-instruct-q4_1.gguf --served-model-name smollm2
+  llmctl serve smollm2-135m-instruct-q4_1.gguf --served-model-name smollm2
   llmctl serve --device modeled:h100-sxm-80gb --model llama-3.1-8b
-  curl -s localhost:8000/v1/chat/completions -d '{"model":"builtin","max_tokens":32,"messages":[{"role":"user","content":"hello"}]}'`,
-		Args: cobra.MaximumNArgs(1),
+  curl -s localhost:8000/v1/completions -d '{"prompt":"hello","max_tokens":32}'`,
+		Args: oneModel,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				if cmd.Flags().Changed("model") && f.engine.model != args[0] {
@@ -134,5 +143,7 @@ without a meaning, of exactly the length that is asked for.`,
 		},
 	}
 	f.add(cmd)
+	cmd.SetFlagErrorFunc(serveFlagError)
+	groupFlags(cmd, serveGroups)
 	return cmd
 }

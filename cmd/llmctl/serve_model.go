@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/llmctl/llmctl/engine"
@@ -27,6 +28,8 @@ type servedModel struct {
 	weights int64  // bytes of the model's files; 0 for synthetic ones
 	reduced string // what quantization did, to be told; empty for none
 	flags   *engineFlags
+	modeled []string // what is imitated, as flags
+	kvBytes int64    // of its KV cache, on each accelerator
 	closers []func() error
 }
 
@@ -49,12 +52,15 @@ func (f *engineFlags) openInto(v *servedModel, s *iostreams.IO) error {
 	accelerator, isModeled := strings.CutPrefix(f.device, deviceModeled)
 	switch {
 	case isModeled:
-		err = f.modelDevice(&c, accelerator)
+		err = f.modelDevice(v, &c, accelerator)
 		v.options.Unguided = "the words of a modeled device mean nothing"
 	case f.model == builtinModel:
 		err = f.text.onlyForFiles()
 		v.options.Unguided = "the built-in model is synthetic and has words alone; serve a model from files"
 	default:
+		if f.dtype != "auto" {
+			fmt.Fprintf(s.Err, "warning: --dtype %s has no effect: weights stay as they are stored, and sums have float32\n", f.dtype)
+		}
 		err = f.openFiles(v, &c)
 	}
 	if err != nil {
@@ -90,6 +96,9 @@ func (v *servedModel) handler() http.Handler {
 	return later(server.New(v.engine, v.options), v.flags.modeled.outside)
 }
 
+// dtypes are vLLM's values of --dtype.
+var dtypes = []string{"auto", "half", "float16", "bfloat16", "float", "float32"}
+
 // config checks the flags that do not depend on the model's files.
 func (f *engineFlags) config() (engine.Config, error) {
 	c := engine.Config{
@@ -99,9 +108,15 @@ func (f *engineFlags) config() (engine.Config, error) {
 	}
 	_, isModeled := strings.CutPrefix(f.device, deviceModeled)
 	switch {
+	case f.device == "cuda" || strings.HasPrefix(f.device, "cuda:"):
+		return c, fmt.Errorf("--device %s: this build has no CUDA executor, expected %s, or %sACCELERATOR such as %sh100-sxm-80gb", f.device, deviceCPU, deviceModeled, deviceModeled)
 	case !isModeled && f.device != deviceCPU:
 		return c, fmt.Errorf("unknown device %q, expected %s, or %sACCELERATOR such as %sh100-sxm-80gb", f.device, deviceCPU, deviceModeled, deviceModeled)
-	case !isModeled && f.modeled != (modeledFlags{}):
+	case !slices.Contains(dtypes, f.dtype):
+		return c, fmt.Errorf("--dtype %q, expected one of %s: weights stay as they are stored, and sums have float32", f.dtype, strings.Join(dtypes, ", "))
+	case !isModeled && f.modeled.tensor > 1:
+		return c, fmt.Errorf("--tp %d: %s", f.modeled.tensor, oneDevice)
+	case !isModeled && f.modeled != (modeledFlags{tensor: f.modeled.tensor}):
 		return c, fmt.Errorf("%s are for a modeled device (--device %sACCELERATOR)", modeledFlagNames, deviceModeled)
 	case f.maxQueue < 0 || f.workers < 0 || f.queueDelay < 0:
 		return c, errors.New("--max-queue, --max-queue-delay and --workers must not be negative")
@@ -138,6 +153,11 @@ func (f *engineFlags) config() (engine.Config, error) {
 func (f *engineFlags) openFiles(v *servedModel, c *engine.Config) error {
 	if _, err := os.Stat(f.model); err != nil {
 		return f.noModel()
+	}
+	if f.bind != nil {
+		if err := f.bind(); err != nil {
+			return err
+		}
 	}
 	m, err := load.Open(f.model, load.Options{MaxModelLen: f.sched.MaxModelLen})
 	if err != nil {

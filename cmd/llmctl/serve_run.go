@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"strconv"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/llmctl/llmctl/gateway/telemetry"
 	"github.com/llmctl/llmctl/internal/iostreams"
-	"github.com/llmctl/llmctl/internal/units"
 )
 
 // serveFlags are those of serve alone.
@@ -24,6 +22,8 @@ type serveFlags struct {
 	apiKey     string
 	grace      time.Duration
 	keepAlive  time.Duration
+	noStats    bool
+	quiet      bool
 }
 
 func (f *serveFlags) add(cmd *cobra.Command) {
@@ -35,6 +35,8 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.apiKey, "api-key", "", "bearer key that clients must send; better set as LLMCTL_API_KEY")
 	flags.DurationVar(&f.grace, "grace", 30*time.Second, "time that running requests have to end after Ctrl-C")
 	flags.DurationVar(&f.keepAlive, "keep-alive", 15*time.Second, "time after which a quiet stream gets a comment, so that no hop cuts it")
+	flags.BoolVar(&f.noStats, "disable-log-stats", false, "no line on tokens and requests every 10 s while there are some")
+	flags.BoolVar(&f.quiet, "quiet", false, "say where the server is, warnings and errors alone")
 	cmd.MarkFlagsMutuallyExclusive("addr", "host")
 	cmd.MarkFlagsMutuallyExclusive("addr", "port")
 }
@@ -62,11 +64,29 @@ func (f *serveFlags) run(s *iostreams.IO) error {
 	if err != nil {
 		return usage(err)
 	}
+	var address net.Listener
+	defer func() {
+		if address != nil {
+			_ = address.Close() // a second time, where it has served
+		}
+	}()
+	f.engine.bind = func() (err error) { // a port in use is found before a large model is loaded
+		if address == nil {
+			address, err = openAddress(addr)
+		}
+		return failed(err)
+	}
+	if s.Env("GOGC") == "" {
+		defer tuneCollector(smallHeap)()
+	}
 	v, err := f.engine.open(s)
 	if err != nil {
 		return err
 	}
 	defer v.close()
+	if err := f.engine.bind(); err != nil {
+		return err
+	}
 	spans, err := engineTraces(s)
 	if err != nil {
 		return usage(err)
@@ -74,13 +94,17 @@ func (f *serveFlags) run(s *iostreams.IO) error {
 	defer spans.stop()
 	v.options.APIKey, v.options.KeepAlive = f.apiKey, f.keepAlive
 	v.options.Tracer = spans.provider()
-	l, err := listen(addr, v.handler())
-	if err != nil {
-		return err
+	here := &visitors{}
+	l := listenOn(address, here.wrap(v.handler()))
+	if !f.quiet {
+		v.announce(s.Err, time.Since(begun))
 	}
-	v.announce(s.Err, time.Since(begun))
-	fmt.Fprintf(s.Err, "serving %s on %s/v1, metrics on %s/metrics; Ctrl-C ends it\n", v.name(), l.url(), l.url())
-	return serveUntil(nil, s, f.grace, func() {}, l)
+	fmt.Fprintf(s.Err, "metrics on %s/metrics\nserving %s on %s/v1; Ctrl-C ends it\n", l.url(), v.name(), l.url())
+	if !f.quiet && !f.noStats {
+		defer logStats(s.Err, v.engine, statsInterval)()
+	}
+	d := drain{engine: v.engine, visitors: here, grace: f.grace, interrupts: s.Interrupts(), errs: s.Err}
+	return d.serve(l)
 }
 
 // engineTraces are the engine's spans on their way to a collector that OTEL_* variables
@@ -103,19 +127,4 @@ func (v *servedModel) name() string {
 		return v.options.ServedModelNames[0]
 	}
 	return v.engine.ModelName()
-}
-
-// announce tells what vLLM tells at the start, in its words where scripts look for
-// them.
-func (v *servedModel) announce(w io.Writer, took time.Duration) {
-	st := v.engine.Stats()
-	tokens, window := int64(st.Blocks*st.BlockSize), int64(v.engine.Window())
-	weights := ""
-	if v.weights > 0 {
-		weights = fmt.Sprintf(", %s of weights", units.Bytes(v.weights))
-	}
-	weights += v.reduced
-	fmt.Fprintf(w, "model %s%s, ready in %.2f s\n", v.engine.ModelName(), weights, took.Seconds())
-	fmt.Fprintf(w, "KV cache size: %s tokens, %s blocks of %d\n", units.Count(tokens), units.Count(int64(st.Blocks)), st.BlockSize)
-	fmt.Fprintf(w, "Maximum concurrency for %s tokens per request: %.2fx\n", units.Count(window), float64(tokens)/float64(window))
 }

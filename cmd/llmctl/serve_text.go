@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,8 +33,8 @@ func (f *textFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.tokenizer, "tokenizer", "", "folder with another tokenizer.json (default: the model's own)")
 	flags.StringVar(&f.template, "chat-template", "", "file with another chat template, in Jinja (default: the model's own)")
 	flags.BoolVar(&f.autoTools, "enable-auto-tool-choice", true, "let the model decide to call tools, where its template knows them")
-	flags.StringVar(&f.toolParser, "tool-call-parser", "", "format of tool calls: "+strings.Join(chat.ToolFormats, ", ")+" (default: told by the template)")
-	flags.StringVar(&f.reasoningParser, "reasoning-parser", "", "tell reasoning from answers: "+strings.Join(chat.ReasoningFormats, ", ")+" (default: not told)")
+	flags.StringVar(&f.toolParser, "tool-call-parser", "", "format of tool calls: "+strings.Join(chat.ToolFormats, ", ")+" or none (default: told by the template)")
+	flags.StringVar(&f.reasoningParser, "reasoning-parser", "", "tell reasoning from answers: "+strings.Join(chat.ReasoningFormats, ", ")+" or none (default: told by the template)")
 	flags.StringVar(&f.generation, "generation-config", "auto", "sampling of requests that do not say, and max_new_tokens for all: auto, as the model's generation_config.json has it, or vllm, neutral")
 	flags.BoolVar(&f.forgeable, "allow-special-tokens", false, "take special tokens in the text of clients for such, as vLLM does")
 }
@@ -74,14 +75,9 @@ func (f *textFlags) apply(m *load.Model, o *server.Options) (err error) {
 		}
 	}
 	if f.autoTools {
-		if o.ToolParser = f.toolParser; o.ToolParser == "" {
-			if withTools == "" {
-				withTools = source
-			}
-			o.ToolParser = chat.DetectFormat(withTools)
-		}
+		o.ToolParser = parserOr(f.toolParser, func() string { return chat.DetectFormat(cmp.Or(withTools, source)) })
 	}
-	o.ReasoningParser = f.reasoningParser
+	o.ReasoningParser = parserOr(f.reasoningParser, func() string { return chat.DetectReasoning(source) })
 	switch f.generation {
 	case "vllm":
 	case "auto":
@@ -90,6 +86,17 @@ func (f *textFlags) apply(m *load.Model, o *server.Options) (err error) {
 		return fmt.Errorf("--generation-config %q, expected auto or vllm", f.generation)
 	}
 	return o.Check()
+}
+
+// parserOr is the parser that a flag names, or the one that is told by the template.
+func parserOr(name string, told func() string) string {
+	switch name {
+	case "":
+		return told()
+	case noParser:
+		return ""
+	}
+	return name
 }
 
 const maxTemplate = 1 << 20 // bytes

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,12 +22,10 @@ const oneDevice = "this engine runs on one device; --device modeled:ACCELERATOR 
 
 // neutralFlags are those that people have on their command lines of vLLM.
 var neutralFlags = []neutralFlag{
-	{name: "tensor-parallel-size", values: []string{"1"}, instead: oneDevice},
 	{name: "pipeline-parallel-size", values: []string{"1"}, instead: oneDevice},
 	{name: "data-parallel-size", values: []string{"1"}, instead: oneDevice},
 	{name: "enable-expert-parallel", boolean: true},
 	{name: "distributed-executor-backend"},
-	{name: "dtype", values: []string{"auto", "half", "float16", "bfloat16", "float", "float32"}, instead: "weights stay as they are stored, and sums have float32"},
 	{name: "load-format", values: []string{"auto", "safetensors", "gguf"}, instead: "safetensors and GGUF are read"},
 	{name: "tokenizer-mode", values: []string{"auto", "slow", "hf"}, instead: "tokenizer.json and GGUF vocabularies are read"},
 	{name: "config-format", values: []string{"auto", "hf"}, instead: "config.json is read"},
@@ -37,7 +36,6 @@ var neutralFlags = []neutralFlag{
 	{name: "disable-custom-all-reduce", boolean: true},
 	{name: "disable-log-requests", boolean: true},
 	{name: "no-enable-log-requests", boolean: true},
-	{name: "disable-log-stats", boolean: true},
 	{name: "disable-uvicorn-access-log", boolean: true},
 	{name: "disable-fastapi-docs", boolean: true},
 	{name: "uvicorn-log-level"},
@@ -48,8 +46,8 @@ var neutralFlags = []neutralFlag{
 	{name: "swap-space"},
 	{name: "cpu-offload-gb", values: []string{"0"}, instead: "weights are in the memory of the CPU already"},
 	{name: "max-logprobs", values: []string{"20"}, instead: "20 is the bound"},
-	{name: "enable-lora", values: []string{"false"}, boolean: true, instead: "LoRA adapters are not supported: merge them into the weights"},
-	{name: "lora-modules", values: []string{}, instead: "LoRA adapters are not supported: merge them into the weights"},
+	{name: "enable-lora", values: []string{"false"}, boolean: true, instead: "LoRA adapters are not supported, merge them into the weights"},
+	{name: "lora-modules", values: []string{}, instead: "LoRA adapters are not supported, merge them into the weights"},
 	{name: "limit-mm-per-prompt", values: []string{}, instead: "only text is read"},
 	{name: "enable-sleep-mode", values: []string{"false"}, boolean: true, instead: "end the server and start it again: that takes less than a second"},
 	{name: "hf-overrides", values: []string{"{}"}, instead: "edit config.json"},
@@ -74,7 +72,7 @@ func (f *neutralFlag) Set(value string) error {
 	if f.values == nil || slices.Contains(f.values, strings.ToLower(value)) {
 		return nil
 	}
-	return fmt.Errorf("not supported: %s", f.instead)
+	return errors.New(f.instead)
 }
 
 // String implements pflag.Value.
@@ -111,6 +109,6 @@ func (v turnedOff) String() string { return "false" }
 func (turnedOff) Type() string { return "bool" }
 
 func addTurnedOff(flags *pflag.FlagSet, name string, what *bool) {
-	flag := flags.VarPF(turnedOff{what}, name, "", "turns the other off")
-	flag.NoOptDefVal, flag.Hidden = "true", true
+	flag := flags.VarPF(turnedOff{what}, name, "", "turn --"+strings.TrimPrefix(name, "no-")+" off")
+	flag.NoOptDefVal = "true"
 }

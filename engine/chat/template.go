@@ -76,8 +76,12 @@ func ParseTemplate(source string) (*Template, error) {
 	return t, nil
 }
 
-// Source is the template's text.
-func (t *Template) Source() string { return t.source }
+// TellsTools reports whether the template tells the model of a request's tools.
+func (t *Template) TellsTools() bool { return strings.Contains(t.source, "tools") }
+
+// TakesToolTurns reports whether the template knows of turns in which tools are called
+// or answer.
+func (t *Template) TakesToolTurns() bool { return strings.Contains(t.source, "tool") }
 
 // Render returns the prompt. Errors are for the client: the template's own refusal
 // (raise_exception) in its words, or where the template could not take the messages.

@@ -100,7 +100,7 @@ func TestFormatsAreDetectedByTheTemplate(t *testing.T) {
 		{"deepseek-ai-DeepSeek-R1-Distill-Qwen-32B", "", "deepseek_r1"},
 		{"SmolLM2-135M-Instruct", "", ""},
 	} {
-		source := shipped(t, tc.template).Source()
+		source := shipped(t, tc.template).source
 		if got := DetectFormat(source); got != tc.tools {
 			t.Errorf("%s: tool format %q, expected %q", tc.template, got, tc.tools)
 		}

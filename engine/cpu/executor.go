@@ -108,8 +108,13 @@ func New(w *model.Weights, c Config) (*Executor, error) {
 	return e, nil
 }
 
-// Close ends the executor's goroutines.
-func (e *Executor) Close() { e.team.Close() }
+// Close ends the executor's goroutines, and gives the cache's memory back.
+func (e *Executor) Close() {
+	e.team.Close()
+	if e.cache != nil {
+		_ = e.cache.Close() // what cannot be given back goes with the process
+	}
+}
 
 // Execute runs one step: it copies the blocks that sequences ask for, stores K and V
 // of all their tokens, and hands the logits of their places to the sampler.

@@ -15,6 +15,9 @@ import (
 // openFolder opens a folder of Hugging Face's layout.
 func openFolder(dir string, o Options) (*Model, error) {
 	data, err := userfile.Read(filepath.Join(dir, "config.json"), userfile.ConfigLimit)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("opening model folder: %s has no config.json, expected a folder with config.json and *.safetensors, or the name of a .gguf file", dir)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("opening model folder: %w", err)
 	}

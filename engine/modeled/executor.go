@@ -22,7 +22,8 @@ type Config struct {
 type Executor struct {
 	config Config
 	batch  cost.Batch    // reused
-	end    time.Duration // when the last step was to end
+	begin  time.Duration // when the last step was to begin
+	end    time.Duration // and to end
 	busy   bool          // and nothing has been idle since
 }
 
@@ -48,7 +49,7 @@ func (e *Executor) Execute(sequences []*model.Sequence) error {
 	if e.busy && start-e.end < e.config.Behind {
 		start = e.end
 	}
-	e.end, e.busy = start+e.duration(sequences), true
+	e.begin, e.end, e.busy = start, start+e.duration(sequences), true
 	for _, s := range sequences {
 		if s.Sample {
 			s.Next = word(s.Sampling.Seed, s.Start+len(s.Tokens)-s.Drafts)
@@ -60,6 +61,9 @@ func (e *Executor) Execute(sequences []*model.Sequence) error {
 	e.config.Clock.SleepUntil(e.end)
 	return nil
 }
+
+// LastStep implements engine.Timed, on the Clock: a scaled one tells modeled time.
+func (e *Executor) LastStep() (begin, end time.Duration) { return e.begin, e.end }
 
 // Idle tells that no step follows at once.
 func (e *Executor) Idle() { e.busy = false }

@@ -59,6 +59,9 @@ func TestLatenessDoesNotAddUp(t *testing.T) {
 		if err := e.Execute([]*model.Sequence{decode(100)}); err != nil {
 			t.Fatal(err)
 		}
+		if begin, end := e.LastStep(); end-begin != each || end != clock.ends[len(clock.ends)-1] {
+			t.Errorf("a step from %s to %s, want one of %s until %s", begin, end, each, clock.ends[len(clock.ends)-1])
+		}
 	}
 	want := []time.Duration{time.Second + each, time.Second + 2*each, time.Second + 3*each}
 	if diff := cmp.Diff(want, clock.ends); diff != "" {

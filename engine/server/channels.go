@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"crypto/rand"
 
 	"github.com/llmctl/llmctl/engine/chat"
@@ -30,6 +31,9 @@ func (s *server) channels(body *openai.ChatRequest) (*constraint, func() chat.Pa
 	case forced:
 		held = &constraint{kind: bySchema, source: string(schema), param: "tools"}
 		return held, func() chat.Parser { return chat.NewChoiceParser(choice, options) }, nil
+	case choice.Mode == "auto" && s.ToolParser == "" && !s.tellsTools():
+		return nil, nil, wrong("tools", `this model's chat template knows no tools, so that it cannot be told of any: "auto" tool choice requires `+
+			"a --chat-template that does, and --tool-call-parser")
 	case choice.Mode == "auto" && s.ToolParser == "":
 		return nil, nil, wrong("tool_choice", `"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set`)
 	}
@@ -43,6 +47,12 @@ func (s *server) channels(body *openai.ChatRequest) (*constraint, func() chat.Pa
 		}
 		return chat.Chain(reasoning, tools)
 	}, nil
+}
+
+// tellsTools reports whether the template for chats with tools tells the model of them.
+func (s *server) tellsTools() bool {
+	t := cmp.Or(s.ToolTemplate, s.Template)
+	return t != nil && t.TellsTools()
 }
 
 // parser is one whose name Check has found right.

@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"sync"
 
@@ -18,8 +19,32 @@ var builtinTemplate = sync.OnceValue(func() *chat.Template {
 	return t
 })
 
-// conversation renders a chat and turns it into tokens.
+// conversation renders a chat that has to fit the window, and turns it into tokens.
 func (s *server) conversation(c *openai.Conversation) ([]int32, *problem) {
+	segments, p := s.render(c)
+	if p != nil {
+		return nil, p
+	}
+	size := 0
+	for _, segment := range segments {
+		size += len(segment.Text)
+	}
+	if p := s.fits(size, "messages"); p != nil {
+		return nil, p
+	}
+	return s.tokensOf(c, segments), nil
+}
+
+// tokensOf are the tokens of a rendered chat.
+func (s *server) tokensOf(c *openai.Conversation, segments []chat.Segment) (tokens []int32) {
+	if c.AddSpecialTokens != nil && *c.AddSpecialTokens { // off, because templates write them
+		tokens = append(tokens, s.Tokenizer.Begin()...)
+	}
+	return s.encoder.Encode(tokens, segments)
+}
+
+// render puts a chat into the template's words.
+func (s *server) render(c *openai.Conversation) ([]chat.Segment, *problem) {
 	template := s.Template
 	if len(c.Tools) > 0 && s.ToolTemplate != nil {
 		template = s.ToolTemplate
@@ -31,6 +56,10 @@ func (s *server) conversation(c *openai.Conversation) ([]int32, *problem) {
 	if p != nil {
 		return nil, p
 	}
+	if i := slices.IndexFunc(in.Messages, ofTools); i >= 0 && !template.TakesToolTurns() {
+		return nil, wrong("messages", "messages[%d] is of a tool, and this model's chat template knows no tools: "+
+			"start the server with a --chat-template that does, and --tool-call-parser", i)
+	}
 	segments, err := template.Segments(in)
 	if err != nil {
 		return nil, wrong("messages", "%v", err)
@@ -38,18 +67,7 @@ func (s *server) conversation(c *openai.Conversation) ([]int32, *problem) {
 	if c.ContinueFinalMessage {
 		segments = withoutEnd(segments, in.Messages[len(in.Messages)-1].Content)
 	}
-	size := 0
-	for _, segment := range segments {
-		size += len(segment.Text)
-	}
-	if p := s.fits(size, "messages"); p != nil {
-		return nil, p
-	}
-	var tokens []int32
-	if c.AddSpecialTokens != nil && *c.AddSpecialTokens { // off, because templates write them
-		tokens = append(tokens, s.Tokenizer.Begin()...)
-	}
-	return s.encoder.Encode(tokens, segments), nil
+	return segments, nil
 }
 
 // input checks a chat and puts it into the template's words.
@@ -88,6 +106,9 @@ func (s *server) input(c *openai.Conversation) (in chat.Input, p *problem) {
 	}
 	return in, nil
 }
+
+// ofTools reports whether a turn calls a tool or is what one answered.
+func ofTools(m chat.Message) bool { return m.Role == "tool" || len(m.ToolCalls) > 0 }
 
 // withoutEnd cuts a prompt behind the last message's text, so that the answer goes on
 // with it: what the template writes behind a message is left out. The text may have

@@ -33,7 +33,8 @@ func unsupported(param, instead string) *problem {
 	if instead != "" {
 		instead = ": " + instead
 	}
-	return &problem{message: param + " is not supported by this server" + instead, param: param, code: "unsupported_parameter"}
+	name, _, _ := strings.Cut(param, " ") // which value of it is asked for may follow
+	return &problem{message: param + " is not supported by this server" + instead, param: name, code: "unsupported_parameter"}
 }
 
 // refuse answers with an error in OpenAI's shape whose type follows the status.

@@ -18,7 +18,7 @@ func refusedChat(r *openai.ChatRequest) *problem {
 		return &problem{message: "Chat template is passed with request, but this server takes none from clients. " +
 			"Refused request with untrusted chat template.", param: "chat_template", code: "unsupported_parameter"}
 	case r.Echo:
-		return unsupported("echo", "in chats")
+		return unsupported("echo in chats", "use /v1/completions")
 	}
 	return refused(&r.Generation)
 }
@@ -40,7 +40,7 @@ func refused(g *openai.Generation) *problem {
 	case g.UseBeamSearch:
 		return unsupported("use_beam_search", "")
 	case g.BestOf != nil && *g.BestOf != n:
-		return unsupported("best_of", "other than n")
+		return unsupported("best_of other than n", "")
 	case len(g.BadWords) > 0:
 		return unsupported("bad_words", "use logit_bias")
 	case len(g.AllowedTokenIDs) > 0:

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/llmctl/llmctl/engine/chat"
 	"github.com/llmctl/llmctl/internal/openai"
 	"github.com/llmctl/llmctl/internal/tokenizer"
 )
@@ -24,11 +25,15 @@ func (s *server) encode(p openai.Prompt, special bool, param string) ([]int32, *
 	if p := s.fits(len(p.Text), param); p != nil {
 		return nil, p
 	}
-	var tokens []int32
+	return s.textTokens(p.Text, special), nil
+}
+
+// textTokens are those of a text, whether or not they fit the window.
+func (s *server) textTokens(text string, special bool) (tokens []int32) {
 	if special {
 		tokens = append(tokens, s.Tokenizer.Begin()...)
 	}
-	return s.Tokenizer.Encode(tokens, p.Text, false), nil
+	return s.Tokenizer.Encode(tokens, text, false)
 }
 
 // fits refuses a text whose bytes are too many for the window, however long its
@@ -60,7 +65,8 @@ func (s *server) decodeTokens(tokens []int32) string {
 	return text.String()
 }
 
-// tokenize is vLLM's POST /tokenize, for a prompt or a chat.
+// tokenize is vLLM's POST /tokenize, for a prompt or a chat. What is beyond the window is
+// counted, too: clients ask by how much.
 func (s *server) tokenize(w http.ResponseWriter, r *http.Request) {
 	body := struct {
 		openai.Conversation
@@ -79,11 +85,14 @@ func (s *server) tokenize(w http.ResponseWriter, r *http.Request) {
 	var p *problem
 	switch special := body.AddSpecialTokens; {
 	case body.Prompt != nil:
-		tokens, p = s.encode(openai.Prompt{Text: *body.Prompt}, special == nil || *special, "prompt")
+		tokens = s.textTokens(*body.Prompt, special == nil || *special)
 	case body.Messages == nil:
 		p = wrong("prompt", "prompt or messages is needed")
 	default:
-		tokens, p = s.conversation(&body.Conversation)
+		var segments []chat.Segment
+		if segments, p = s.render(&body.Conversation); p == nil {
+			tokens = s.tokensOf(&body.Conversation, segments)
+		}
 	}
 	if p != nil {
 		p.write(w)

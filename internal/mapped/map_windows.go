@@ -26,3 +26,16 @@ func mapFile(f *os.File, size int) ([]byte, error) {
 func unmapFile(data []byte) error {
 	return windows.UnmapViewOfFile(uintptr(unsafe.Pointer(unsafe.SliceData(data))))
 }
+
+// mapMemory maps size bytes, which are more than none, without a file.
+func mapMemory(size int) ([]byte, error) {
+	address, err := windows.VirtualAlloc(0, uintptr(size), windows.MEM_RESERVE|windows.MEM_COMMIT, windows.PAGE_READWRITE)
+	if err != nil {
+		return nil, err
+	}
+	return unsafe.Slice(*(**byte)(unsafe.Pointer(&address)), size), nil // as in mapFile
+}
+
+func freeMemory(data []byte) error {
+	return windows.VirtualFree(uintptr(unsafe.Pointer(unsafe.SliceData(data))), 0, windows.MEM_RELEASE)
+}

@@ -8,6 +8,7 @@ import (
 	"github.com/llmctl/llmctl/engine/cpu/vector"
 	"github.com/llmctl/llmctl/engine/kv"
 	"github.com/llmctl/llmctl/engine/model"
+	"github.com/llmctl/llmctl/internal/mapped"
 )
 
 // Cache is the paged KV memory.
@@ -36,12 +37,15 @@ type Cache struct {
 	ascending []kv.Block // 0, 1, … up to step
 	keys      [][]byte
 	values    [][]byte
+	memory    *mapped.Memory // that they are of
 }
 
 // slack is what kernels may read beyond the end: a vector that begins within.
 const slack = 4 * vector.Width
 
-// New returns a cache for a model, of a number of blocks of blockSize tokens.
+// New returns a cache for a model, of a number of blocks of blockSize tokens. Its memory
+// is outside of Go's heap, where as much garbage may gather as there is memory in use.
+// Close it.
 func New(s model.Shape, d DType, blocks, blockSize int) *Cache {
 	units := unitsOf(blockSize)
 	blockSize /= units
@@ -57,12 +61,25 @@ func New(s model.Shape, d DType, blocks, blockSize int) *Cache {
 	for i := range c.step() {
 		c.ascending = append(c.ascending, kv.Block(i))
 	}
+	size := blocks*units*c.heads*c.headBytes + slack
+	stride := (size + alignment - 1) &^ (alignment - 1)
+	c.memory = mapped.NewMemory(2 * s.Layers * stride)
 	for i := range s.Layers {
 		c.windows = append(c.windows, s.Kind(i).Window)
-		c.keys = append(c.keys, aligned(blocks*units*c.heads*c.headBytes+slack))
-		c.values = append(c.values, aligned(blocks*units*c.heads*c.headBytes+slack))
+		pair := c.memory.Bytes()[2*i*stride:]
+		c.keys = append(c.keys, pair[:size:size])
+		c.values = append(c.values, pair[stride:][:size:size])
 	}
 	return c
+}
+
+// alignment is that of each layer's K and V, of a cache line.
+const alignment = 64
+
+// Close gives the memory back, which nothing may use any more.
+func (c *Cache) Close() error {
+	c.keys, c.values = nil, nil
+	return c.memory.Close()
 }
 
 // maxUnit is from how many tokens on a block is cut.
@@ -83,12 +100,6 @@ func unitsOf(blockSize int) int {
 func (c *Cache) unit(table []kv.Block, position int) kv.Block {
 	at := position / c.blockSize
 	return table[at/c.units]*kv.Block(c.units) + kv.Block(at%c.units)
-}
-
-// aligned returns memory that may be seen as float32, too.
-func aligned(n int) []byte {
-	words := make([]float32, (n+3)/4)
-	return unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), n)
 }
 
 // floats sees aligned bytes as float32, in the machine's own order: they never leave it.
