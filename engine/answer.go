@@ -58,6 +58,9 @@ func (e *Engine) newLive(id sched.ID, r Request, now time.Duration) *live {
 	for i := range l.left {
 		l.answers = append(l.answers, e.newAnswer(l, i))
 	}
+	if r.PromptLogprobs { // nothing goes before the first token, be it the only one
+		l.answers[0].event.Prompt = []model.Logprob{{Token: r.Tokens[0]}}
+	}
 	return l
 }
 
