@@ -16,6 +16,10 @@ type Config struct {
 	Constants cost.Constants // of the engine that is imitated
 	Clock     Clock          // nil: the real time
 	Behind    time.Duration  // see mostBehind, on the Clock; 0 is that
+	// OnBehind hears once, of the first stretch in which step after step began too late
+	// until Behind was reached, which part of its pace held: 0.5 is steps that took
+	// twice as long as they should. nil: nobody.
+	OnBehind func(held float64)
 }
 
 // Executor implements engine.Executor. It belongs to the engine's loop.
@@ -24,6 +28,7 @@ type Executor struct {
 	batch  cost.Batch    // reused
 	end    time.Duration // when the last step was to end
 	busy   bool          // and nothing has been idle since
+	late   late
 }
 
 // New returns an executor that imitates.
@@ -47,18 +52,41 @@ func (e *Executor) Execute(sequences []*model.Sequence) error {
 	start := e.config.Clock.Now()
 	if e.busy && start-e.end < e.config.Behind {
 		start = e.end
+	} else {
+		if e.busy {
+			e.tellBehind(start)
+		}
+		e.late = late{from: start}
 	}
 	e.end, e.busy = start+e.duration(sequences), true
 	for _, s := range sequences {
-		if s.Sample {
-			s.Next = word(s.Sampling.Seed, s.Start+len(s.Tokens)-s.Drafts)
-			for _, sibling := range s.Siblings {
-				sibling.Next = word(sibling.Sampling.Seed, s.Start+len(s.Tokens))
-			}
-		}
+		write(s)
+	}
+	if now := e.config.Clock.Now(); now < e.end {
+		e.late = late{from: e.end}
+	} else {
+		e.late.steps++
 	}
 	e.config.Clock.SleepUntil(e.end)
 	return nil
+}
+
+// late is a stretch of steps that follow each other, none of which had any time left.
+type late struct {
+	from  time.Duration // when the first one began, or was to begin
+	steps int
+}
+
+// fewSteps is a stretch that may be one hitch of the machine.
+const fewSteps = 10
+
+// tellBehind reports how slow the stretch was that ends now.
+func (e *Executor) tellBehind(now time.Duration) {
+	if e.config.OnBehind == nil || e.late.steps < fewSteps {
+		return
+	}
+	e.config.OnBehind(float64(e.end-e.late.from) / float64(now-e.late.from))
+	e.config.OnBehind = nil
 }
 
 // Idle tells that no step follows at once.
