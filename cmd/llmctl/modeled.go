@@ -86,6 +86,7 @@ func (f *engineFlags) modelDevice(c *engine.Config, accelerator string, warnings
 	c.Sched.MaxModelLen = in.MaxModelLen
 	c.Sched.DisablePrefixCache = !in.PrefixCaching
 	c.BlockSize, c.Blocks = in.BlockSize, v.Blocks
+	c.MemoryUtilization, c.KVDType = in.GPUMemoryUtilization, cmp.Or(f.modeledKV(), "auto")
 	clock, scale := modeled.Wall(), cmp.Or(f.modeled.timeScale, 1)
 	if scale != 1 {
 		clock = modeled.Scaled(clock, scale)
