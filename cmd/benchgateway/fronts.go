@@ -4,12 +4,9 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/llmctl/llmctl/gateway/config"
 	"github.com/llmctl/llmctl/internal/trial"
@@ -102,70 +99,42 @@ func startFerro(o *options, dir, address, upstream string) (command, env []strin
 	}, os.WriteFile(path, []byte(text), 0o600)
 }
 
-// process is a front that runs.
+// process is a front that runs, or the mock itself.
 type process struct {
-	cmd *exec.Cmd
-	url string
-	log *os.File
+	server *trial.Server // nil for the mock
+	url    string
 }
-
-// startTimeout is how long a front may take until it answers: Python's need most
-// of it on busy cores.
-const startTimeout = 2 * time.Minute
 
 // run starts the front and waits until it answers.
 func (f *front) run(ctx context.Context, o *options, dir, upstream string) (*process, error) {
 	if f.start == nil {
 		return &process{url: upstream}, nil
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := trial.FreeAddress()
 	if err != nil {
 		return nil, err
 	}
-	address := l.Addr().String()
-	_ = l.Close() // somebody could take the port now; then the front says so
 	command, env, err := f.start(o, dir, address, upstream)
 	if err != nil {
 		return nil, fmt.Errorf("configuring %s: %w", f.name, err)
 	}
-	p := &process{cmd: exec.Command(command[0], command[1:]...), url: "http://" + address}
-	if p.log, err = os.Create(filepath.Join(dir, "log")); err != nil {
-		return nil, err
+	p := &process{url: "http://" + address}
+	if p.server, err = trial.StartServer(ctx, command, env, dir, p.url+f.ready, false); err != nil {
+		return nil, fmt.Errorf("%s: %w", f.name, err)
 	}
-	p.cmd.Stdout, p.cmd.Stderr, p.cmd.Env = p.log, p.log, append(os.Environ(), env...)
-	trial.Together(p.cmd)
-	if err := p.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("starting %s: %w", f.name, err)
-	}
-	deadline := time.Now().Add(startTimeout)
-	for {
-		response, err := http.Get(p.url + f.ready)
-		if err == nil {
-			_ = response.Body.Close()
-			return p, nil
-		}
-		if ctx.Err() != nil || time.Now().After(deadline) {
-			p.stop()
-			text, _ := os.ReadFile(p.log.Name())
-			return nil, fmt.Errorf("starting %s: no answer: %w: %s", f.name, err, text[max(0, len(text)-300):])
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
+	return p, nil
 }
 
 // used is what the front has taken so far.
 func (p *process) used() trial.Used {
-	if p.cmd == nil {
+	if p.server == nil {
 		return trial.Used{}
 	}
-	return trial.Group(p.cmd.Process.Pid)
+	return p.server.Used()
 }
 
 func (p *process) stop() {
-	if p.cmd == nil {
-		return
+	if p.server != nil {
+		p.server.Stop()
 	}
-	trial.Kill(p.cmd)
-	_ = p.cmd.Wait() // it was killed
-	_ = p.log.Close()
 }

@@ -240,11 +240,11 @@ var process = []struct {
 	pkg, name string
 	only      []string
 }{
-	{"os", "Exit", []string{"cmd/llmctl/main.go", "cmd/llmctl/main_test.go", "cmd/accuracy/main.go", "cmd/constants/main.go", "cmd/benchload/main.go", "cmd/benchgateway/main.go", "cmd/benchsim/main.go", "cmd/quality/main.go", "cmd/accuracysim/main.go"}},
+	{"os", "Exit", []string{"cmd/llmctl/main.go", "cmd/llmctl/main_test.go", "cmd/accuracy/main.go", "cmd/constants/main.go", "cmd/benchload/main.go", "cmd/benchgateway/main.go", "cmd/benchengine/main.go", "cmd/benchsim/main.go", "cmd/quality/main.go", "cmd/accuracysim/main.go"}},
 	{"os", "Stdin", []string{"internal/iostreams"}},
 	{"os", "Stdout", []string{"internal/iostreams"}},
 	{"os", "Stderr", []string{"internal/iostreams"}},
-	{"os", "Getenv", []string{"internal/iostreams", "cmd/llmctl/main_test.go", "cmd/llmctl/integration_test.go", "engine/quality/smollm2_test.go"}},
+	{"os", "Getenv", []string{"internal/iostreams", "cmd/llmctl/main_test.go", "cmd/llmctl/integration_test.go", "cmd/llmctl/openai_engine_integration_test.go", "engine/quality/smollm2_test.go"}},
 	{"log", "Fatal", nil},
 	{"log", "Fatalf", nil},
 }
