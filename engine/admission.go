@@ -36,35 +36,42 @@ type queue struct {
 // weight is how much a request adds to the tokens of the queue.
 func weight(r *Request) int { return len(r.Tokens) * r.answers() }
 
-// reserve takes a request into the queue, or refuses it, and numbers its answers.
-func (e *Engine) reserve(r *Request) (sched.ID, error) {
+// reserve takes the requests of one call into the queue, or refuses them, and numbers
+// their answers.
+func (e *Engine) reserve(requests []Request) (sched.ID, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.drained {
 		return 0, ErrClosed
 	}
-	if err := e.refuse(r); err != nil {
-		e.stats.Refused++
+	answers, tokens := 0, 0
+	for i := range requests {
+		answers += requests[i].answers()
+		tokens += weight(&requests[i])
+	}
+	if err := e.refuse(tokens); err != nil {
+		e.stats.Refused += int64(len(requests))
 		return 0, err
 	}
-	n := r.answers()
 	id := e.nextID + 1
-	e.nextID += sched.ID(n)
-	e.load += n
-	e.queue.requests++
-	e.queue.tokens += weight(r)
+	e.nextID += sched.ID(answers)
+	e.load += answers
+	e.queue.requests += len(requests)
+	e.queue.tokens += tokens
 	return id, nil
 }
 
-// refuse says why a request cannot wait. The first to wait always may.
-func (e *Engine) refuse(r *Request) error {
+// refuse says why a call whose prompts have so many tokens cannot wait. What it brings
+// itself is no reason, or a call larger than the queue would be told to come again for
+// ever: the first to wait always may.
+func (e *Engine) refuse(tokens int) error {
 	delay := e.pace.delay(e.queue.requests, e.now())
 	reason := ""
 	switch c := &e.config; {
 	case c.MaxQueue > 0 && e.load >= c.Sched.MaxNumSeqs+c.MaxQueue:
 		reason = ErrQueueFull.Error()
-	case c.MaxQueueTokens > 0 && e.queue.requests > 0 && e.queue.tokens+weight(r) > c.MaxQueueTokens:
-		reason = fmt.Sprintf("too many requests are waiting: their prompts have %d tokens, and with %d more would have over %d", e.queue.tokens, weight(r), c.MaxQueueTokens)
+	case c.MaxQueueTokens > 0 && e.queue.requests > 0 && e.queue.tokens+tokens > c.MaxQueueTokens:
+		reason = fmt.Sprintf("too many requests are waiting: their prompts have %d tokens, and with %d more would have over %d", e.queue.tokens, tokens, c.MaxQueueTokens)
 	case c.MaxQueueDelay > 0 && e.queue.requests > 0 && delay > c.MaxQueueDelay:
 		reason = fmt.Sprintf("too many requests are waiting: this one would start in about %s, and may wait %s", delay.Round(time.Second/10), c.MaxQueueDelay)
 	default:

@@ -58,6 +58,9 @@ func (e *Engine) newLive(id sched.ID, r Request, now time.Duration) *live {
 	for i := range l.left {
 		l.answers = append(l.answers, e.newAnswer(l, i))
 	}
+	if r.PromptLogprobs { // nothing goes before the first token, be it the only one
+		l.answers[0].event.Prompt = []model.Logprob{{Token: r.Tokens[0]}}
+	}
 	return l
 }
 
@@ -75,9 +78,12 @@ func (e *Engine) newAnswer(l *live, index int) *answer {
 	}
 	q := &a.sequence
 	q.Sampling, q.Logprobs, q.Top, q.TopScore = r.Sampling, r.Logprobs, r.TopLogprobs, r.TopPromptLogprobs
-	if r.Seeded {
+	switch {
+	case r.Sampling.Greedy(): // a seed decides nothing, unless no model does
+		q.Sampling.Seed = promptSeed(r.Tokens)
+	case r.Seeded:
 		q.Sampling.Seed += uint64(index)
-	} else {
+	default:
 		q.Sampling.Seed = e.config.Seed + uint64(a.id)
 	}
 	if q.Sampling.Penalized() {
@@ -90,6 +96,17 @@ func (e *Engine) newAnswer(l *live, index int) *answer {
 		a.grams = newProposer(s.NgramMin, s.NgramMax)
 	}
 	return a
+}
+
+// promptSeed is the seed of answers at temperature 0: the same for the same prompt,
+// which an executor that makes tokens of seeds alone needs to repeat itself. It is
+// FNV-1a over whole tokens.
+func promptSeed(prompt []int32) uint64 {
+	h := uint64(14695981039346656037)
+	for _, t := range prompt {
+		h = (h ^ uint64(uint32(t))) * 1099511628211
+	}
+	return h
 }
 
 // hash is the scheduler's view of the answer's content.

@@ -109,6 +109,9 @@ func (c Config) withDefaults() (Config, model.Shape, error) {
 		c.Sched = DefaultLimits(shape.MaxPositions)
 	}
 	limits := DefaultLimits(shape.MaxPositions)
+	if n := c.Sched.MaxNumBatchedTokens; n > 0 { // each running request has a token in a step
+		limits.MaxNumSeqs = min(limits.MaxNumSeqs, n)
+	}
 	for _, f := range []struct {
 		value  *int
 		common int

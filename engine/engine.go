@@ -95,33 +95,60 @@ func (e *Engine) Now() time.Duration { return e.now() }
 // on; the stream ends with the reason "abort". Submit returns an error of Validate, a *BusyError or
 // ErrClosed.
 func (e *Engine) Submit(ctx context.Context, r Request) (*Stream, error) {
-	if err := r.Validate(e.window); err != nil {
+	streams, err := e.SubmitAll(ctx, []Request{r})
+	if err != nil {
 		return nil, err
 	}
-	if e.config.Executor == nil { // one of the caller's own may take tokens for what it likes
-		if err := r.checkTokens(e.shape.Vocab); err != nil {
+	return streams[0], nil
+}
+
+// SubmitAll is Submit for requests that come together, such as the prompts of one
+// call: all of them are queued or none, and those of the call itself are nobody that
+// it would have to wait behind. So a server that has nothing to do takes every call.
+func (e *Engine) SubmitAll(ctx context.Context, requests []Request) ([]*Stream, error) {
+	for i := range requests {
+		if err := e.check(&requests[i]); err != nil {
 			return nil, err
 		}
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
-	id, err := e.reserve(&r)
+	id, err := e.reserve(requests)
 	if err != nil {
 		return nil, err
 	}
-	l := e.newLive(id, r, e.now()) // copies the prompt and may make guides, so without the lock
-	leave := func() { e.abandon(l.id) }
-	l.stream = newStream(l.left, leave)
+	added := make([]*live, len(requests))
+	for i, r := range requests {
+		added[i] = e.newLive(id, r, e.now()) // copies the prompt and may make guides, so without the lock
+		id += sched.ID(r.answers())
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closing { // draining lets in what has its place already
 		return nil, ErrClosed
 	}
-	e.inbox = append(e.inbox, l)
-	l.forget = context.AfterFunc(ctx, leave)
+	streams := make([]*Stream, len(added))
+	for i, l := range added {
+		leave := func() { e.abandon(l.id) }
+		l.stream = newStream(l.left, leave)
+		l.forget = context.AfterFunc(ctx, leave)
+		streams[i] = l.stream
+	}
+	e.inbox = append(e.inbox, added...)
 	e.signal()
-	return l.stream, nil
+	return streams, nil
+}
+
+// check reports what is wrong with a request, whatever else is being served.
+func (e *Engine) check(r *Request) error {
+	if err := r.Validate(e.window); err != nil {
+		return err
+	}
+	if e.config.Executor != nil { // one of the caller's own may take tokens for what it likes
+		return nil
+	}
+	return r.checkTokens(e.shape.Vocab)
 }
 
 func (e *Engine) abandon(id sched.ID) {

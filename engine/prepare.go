@@ -76,9 +76,6 @@ func (a *answer) score() {
 	if len(q.Scores) == 0 {
 		return
 	}
-	if a.scored == 0 {
-		a.event.Prompt = append(a.event.Prompt, model.Logprob{Token: a.tokens[0]})
-	}
 	a.event.Prompt = append(a.event.Prompt, q.Scores...)
 	a.scored = max(q.Start, a.scored) + len(q.Scores)
 }

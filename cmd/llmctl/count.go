@@ -78,3 +78,36 @@ func (v windowValue) String() string { return countValue(v).String() }
 
 // Type implements pflag.Value.
 func (v windowValue) Type() string { return "count" }
+
+// aboveValue is a flag for a number above 0 and of at most a bound.
+type aboveValue struct {
+	to   *float64
+	most float64
+}
+
+// aboveVar adds such a flag. 0 is the default and means "not said".
+func aboveVar(flags *pflag.FlagSet, to *float64, most float64, name, help string) {
+	flags.Var(aboveValue{to, most}, name, help)
+	flags.Lookup(name).DefValue = "0"
+}
+
+// Set implements pflag.Value.
+func (a aboveValue) Set(s string) error {
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(v > 0 && v <= a.most) {
+		return fmt.Errorf("expected a number of more than 0 and at most %v", a.most)
+	}
+	*a.to = v
+	return nil
+}
+
+// String implements pflag.Value.
+func (a aboveValue) String() string {
+	if a.to == nil {
+		return "0"
+	}
+	return strconv.FormatFloat(*a.to, 'g', -1, 64)
+}
+
+// Type implements pflag.Value.
+func (aboveValue) Type() string { return "float" }

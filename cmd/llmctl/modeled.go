@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -44,16 +45,13 @@ func (f *modeledFlags) add(cmd *cobra.Command) {
 	flags.Lookup("tensor-parallel-size").Hidden = true
 	flags.StringVar(&f.weightDType, "weight-dtype", "", "modeled: weight format (default: the model's own)")
 	flags.StringVar(&f.kvDType, "kv-dtype", "", "modeled: KV cache format (default: as the checkpoint declares)")
-	flags.Float64Var(&f.timeScale, "time-scale", 0, "modeled: seconds of the model for each real one, e.g. 10 to go ten times as fast (default 1)")
+	aboveVar(flags, &f.timeScale, maxTimeScale, "time-scale", "modeled: seconds of the model for each real one, e.g. 10 to go ten times as fast (default 1)")
 	flags.StringVar(&f.calibration, "calibration", "", "modeled: a file of llmctl calibrate, whose constants of the step model go before the built-in ones")
 }
 
 // modelDevice gives the engine the limits that the imitated one has on an
 // accelerator, and an executor that takes its time.
-func (f *engineFlags) modelDevice(v *servedModel, c *engine.Config, accelerator string) error {
-	if scale := f.modeled.timeScale; scale < 0 || scale > maxTimeScale || scale != scale {
-		return fmt.Errorf("--time-scale %v, expected more than 0 and at most %d", scale, maxTimeScale)
-	}
+func (f *engineFlags) modelDevice(v *servedModel, c *engine.Config, accelerator string, warnings io.Writer) error {
 	r := sizing.Request{
 		Scenario: profiles.Scenario{
 			Model: f.model, Accelerator: accelerator, Engine: f.modeled.engine, Parallel: profiles.Parallel{Tensor: f.modeled.tensor},
@@ -66,6 +64,9 @@ func (f *engineFlags) modelDevice(v *servedModel, c *engine.Config, accelerator 
 	if f.kvCacheMemory != "" {
 		if r.KVCacheMemory, err = units.ParseBytes(f.kvCacheMemory); err != nil {
 			return fmt.Errorf("--kv-cache-memory: %w", err)
+		}
+		if r.KVCacheMemory == 0 {
+			return fmt.Errorf("--kv-cache-memory %s, expected more than 0", f.kvCacheMemory)
 		}
 	}
 	if !f.prefixCaching {
@@ -87,6 +88,7 @@ func (f *engineFlags) modelDevice(v *servedModel, c *engine.Config, accelerator 
 	c.Sched.MaxModelLen = in.MaxModelLen
 	c.Sched.DisablePrefixCache = !in.PrefixCaching
 	c.BlockSize, c.Blocks = in.BlockSize, plan.Blocks
+	c.MemoryUtilization, c.KVDType = in.GPUMemoryUtilization, cmp.Or(f.modeledKV(), "auto")
 	clock, scale := modeled.Wall(), cmp.Or(f.modeled.timeScale, 1)
 	if scale != 1 {
 		clock = modeled.Scaled(clock, scale)
@@ -94,6 +96,10 @@ func (f *engineFlags) modelDevice(v *servedModel, c *engine.Config, accelerator 
 	c.Now = clock.Now
 	c.Executor = modeled.New(modeled.Config{
 		Facts: plan.Facts, Device: plan.Device, Constants: plan.Constants, Clock: clock, Behind: time.Duration(mostBehind * scale),
+		OnBehind: func(held float64) {
+			fmt.Fprintf(warnings, "warning: this machine does not keep up with --time-scale %g: %.3g held, and steps take %.3g times as long as they should\n",
+				scale, held*scale, 1/held)
+		},
 	})
 	v.kvBytes = int64(plan.KVBytesPerToken * float64(plan.Blocks*in.BlockSize))
 	v.modeled = []string{

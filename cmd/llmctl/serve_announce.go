@@ -20,6 +20,7 @@ func (v *servedModel) announce(w io.Writer, took time.Duration) {
 	if v.weights > 0 {
 		what += fmt.Sprintf(", %s of weights", units.Bytes(v.weights))
 	}
+	what += v.reduced
 	if len(v.modeled) == 0 {
 		what += ", " + vector.Current().String() + " kernels"
 	} else {

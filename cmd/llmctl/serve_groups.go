@@ -8,7 +8,7 @@ var serveGroups = []flagGroup{
 	}},
 	{"Server", []string{"addr", "host", "port", "api-key", "grace", "keep-alive"}},
 	{"Memory", []string{
-		"max-model-len", "gpu-memory-utilization", "kv-cache-memory", "kv-cache-dtype", "block-size", "enable-prefix-caching", "no-enable-prefix-caching",
+		"max-model-len", "gpu-memory-utilization", "kv-cache-memory", "kv-cache-dtype", "quantization", "block-size", "enable-prefix-caching", "no-enable-prefix-caching",
 	}},
 	{"Scheduling", []string{
 		"max-num-seqs", "max-num-batched-tokens", "enable-chunked-prefill", "no-enable-chunked-prefill", "long-prefill-token-threshold",

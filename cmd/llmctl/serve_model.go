@@ -52,7 +52,7 @@ func (f *engineFlags) openInto(v *servedModel, s *iostreams.IO) error {
 	accelerator, isModeled := strings.CutPrefix(f.device, deviceModeled)
 	switch {
 	case isModeled:
-		err = f.modelDevice(v, &c, accelerator)
+		err = f.modelDevice(v, &c, accelerator, s.Err)
 		v.options.Unguided = "the words of a modeled device mean nothing"
 	case f.model == builtinModel:
 		err = f.text.onlyForFiles()
@@ -118,10 +118,12 @@ func (f *engineFlags) config() (engine.Config, error) {
 		return c, fmt.Errorf("--tp %d: %s", f.modeled.tensor, oneDevice)
 	case !isModeled && f.modeled != (modeledFlags{tensor: f.modeled.tensor}):
 		return c, fmt.Errorf("%s are for a modeled device (--device %sACCELERATOR)", modeledFlagNames, deviceModeled)
-	case f.maxQueue < 0 || f.workers < 0 || f.queueDelay < 0:
-		return c, errors.New("--max-queue, --max-queue-delay and --workers must not be negative")
-	case f.memoryUtilization < 0 || f.memoryUtilization > 1 || f.memoryUtilization != f.memoryUtilization:
-		return c, fmt.Errorf("--gpu-memory-utilization %v, expected more than 0 and at most 1", f.memoryUtilization)
+	case f.maxQueue < 0 || f.queueDelay < 0:
+		return c, errors.New("--max-queue and --max-queue-delay must not be negative")
+	case f.sched.MaxNumSeqs > 0 && f.sched.MaxNumBatchedTokens > 0 && f.sched.MaxNumBatchedTokens < f.sched.MaxNumSeqs:
+		// The last to be started would get no token until others have ended.
+		return c, fmt.Errorf("max_num_batched_tokens (%d) must be greater than or equal to max_num_seqs (%d)", // vLLM's text
+			f.sched.MaxNumBatchedTokens, f.sched.MaxNumSeqs)
 	}
 	c.Sched.ReserveFullPrompt = true // vLLM's default
 	c.Sched.DisablePrefixCache = !f.prefixCaching
@@ -144,6 +146,9 @@ func (f *engineFlags) config() (engine.Config, error) {
 		var err error
 		if c.KVBytes, err = units.ParseBytes(f.kvCacheMemory); err != nil {
 			return c, fmt.Errorf("--kv-cache-memory: %w", err)
+		}
+		if c.KVBytes == 0 {
+			return c, fmt.Errorf("--kv-cache-memory %s, expected more than 0", f.kvCacheMemory)
 		}
 	}
 	return c, nil

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -24,6 +25,7 @@ type serveFlags struct {
 	keepAlive  time.Duration
 	noStats    bool
 	quiet      bool
+	given      func(flag string) bool
 }
 
 func (f *serveFlags) add(cmd *cobra.Command) {
@@ -37,19 +39,23 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	flags.DurationVar(&f.keepAlive, "keep-alive", 15*time.Second, "time after which a quiet stream gets a comment, so that no hop cuts it")
 	flags.BoolVar(&f.noStats, "disable-log-stats", false, "no line on tokens and requests every 10 s while there are some")
 	flags.BoolVar(&f.quiet, "quiet", false, "say where the server is, warnings and errors alone")
-	cmd.MarkFlagsMutuallyExclusive("addr", "host")
-	cmd.MarkFlagsMutuallyExclusive("addr", "port")
+	f.given = flags.Changed
 }
 
 // address is where to listen.
 func (f *serveFlags) address() (string, error) {
-	if f.port < 0 || f.port > 65535 {
+	host, port := f.given("host"), f.given("port")
+	switch {
+	case f.given("addr") && (host || port):
+		return "", errors.New("--addr says both what --host and what --port do, expected it or them")
+	case f.port < 0 || f.port > 65535:
 		return "", fmt.Errorf("--port %d, expected 0 to 65535", f.port)
-	}
-	if f.host == "" && f.port == 0 {
+	case !host && !port:
 		return f.addr, nil
+	case !port:
+		f.port = 8000
 	}
-	return net.JoinHostPort(cmp.Or(f.host, "127.0.0.1"), strconv.Itoa(cmp.Or(f.port, 8000))), nil
+	return net.JoinHostPort(cmp.Or(f.host, "127.0.0.1"), strconv.Itoa(f.port)), nil
 }
 
 func (f *serveFlags) run(s *iostreams.IO) error {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -155,12 +156,12 @@ const (
 // apply sets the engine up, and loads a draft model.
 func (f *speculativeFlags) apply(c *engine.Config, v *servedModel) error {
 	asked := struct {
-		Method string `json:"method"`
-		Model  string `json:"model"`
-		Tokens int    `json:"num_speculative_tokens"`
-		Max    int    `json:"prompt_lookup_max"`
-		Min    int    `json:"prompt_lookup_min"`
-	}{Model: f.model, Tokens: f.tokens}
+		Method string     `json:"method"`
+		Model  string     `json:"model"`
+		Tokens atLeastOne `json:"num_speculative_tokens"`
+		Max    atLeastOne `json:"prompt_lookup_max"`
+		Min    atLeastOne `json:"prompt_lookup_min"`
+	}{Model: f.model, Tokens: atLeastOne(f.tokens)}
 	if f.config != "" {
 		if f.model != "" || f.tokens != 0 {
 			return errors.New("--speculative-config says what --speculative-model and --num-speculative-tokens do, expected one of them")
@@ -183,7 +184,7 @@ func (f *speculativeFlags) apply(c *engine.Config, v *servedModel) error {
 	case c.Executor != nil:
 		return errors.New("speculative decoding is not for a modeled device: simulate --speculative has it")
 	case asked.Method == ngramMethod:
-		c.Speculate = engine.Speculate{Method: engine.NGram, Tokens: asked.Tokens, NgramMin: asked.Min, NgramMax: asked.Max}
+		c.Speculate = engine.Speculate{Method: engine.NGram, Tokens: int(asked.Tokens), NgramMin: int(asked.Min), NgramMax: int(asked.Max)}
 		return nil
 	case asked.Method != "" && asked.Method != draftMethod:
 		return fmt.Errorf("speculative decoding by %q is not supported, expected %s or %s", asked.Method, ngramMethod, draftMethod)
@@ -197,7 +198,23 @@ func (f *speculativeFlags) apply(c *engine.Config, v *servedModel) error {
 		return fmt.Errorf("draft model: %w", err)
 	}
 	v.closers = append(v.closers, m.Close)
-	c.Speculate = engine.Speculate{Method: engine.DraftModel, Tokens: asked.Tokens, Draft: m.Weights}
+	c.Speculate = engine.Speculate{Method: engine.DraftModel, Tokens: int(asked.Tokens), Draft: m.Weights}
+	return nil
+}
+
+// atLeastOne is a number in JSON whose 0 is that it was not given.
+type atLeastOne int
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (n *atLeastOne) UnmarshalJSON(data []byte) error {
+	if string(data) == "null" {
+		return nil
+	}
+	v, err := strconv.Atoi(string(data))
+	if err != nil || v < 1 {
+		return fmt.Errorf("%s is not a whole number of at least 1", data)
+	}
+	*n = atLeastOne(v)
 	return nil
 }
 

@@ -28,6 +28,9 @@ type Bias struct {
 
 const greedyBelow = 1e-5
 
+// Greedy reports whether nothing is left to chance.
+func (p Sampling) Greedy() bool { return p.Temperature < greedyBelow }
+
 // Sampler picks tokens. It owns scratch memory, so each goroutine needs its
 // own; results do not depend on which one is used.
 type Sampler struct {
@@ -55,7 +58,7 @@ type candidate struct {
 // Filters apply in vLLM's order: temperature, min-p, top-k, top-p.
 func (s *Sampler) Sample(logits []float32, p Sampling, position int) int32 {
 	best, top := largest(logits)
-	if p.Temperature < greedyBelow || best < 0 || math.IsInf(float64(top), 1) {
+	if p.Greedy() || best < 0 || math.IsInf(float64(top), 1) {
 		return best
 	}
 	s.weights = slices.Grow(s.weights[:0], len(logits))[:len(logits)]

@@ -16,6 +16,10 @@ type Config struct {
 	Constants cost.Constants // of the engine that is imitated
 	Clock     Clock          // nil: the real time
 	Behind    time.Duration  // see mostBehind, on the Clock; 0 is that
+	// OnBehind hears once, of the first stretch in which step after step began too late
+	// until Behind was reached, which part of its pace held: 0.5 is steps that took
+	// twice as long as they should. nil: nobody.
+	OnBehind func(held float64)
 }
 
 // Executor implements engine.Executor. It belongs to the engine's loop.
@@ -25,6 +29,7 @@ type Executor struct {
 	begin  time.Duration // when the last step was to begin
 	end    time.Duration // and to end
 	busy   bool          // and nothing has been idle since
+	late   late
 }
 
 // New returns an executor that imitates.
@@ -48,15 +53,20 @@ func (e *Executor) Execute(sequences []*model.Sequence) error {
 	start := e.config.Clock.Now()
 	if e.busy && start-e.end < e.config.Behind {
 		start = e.end
+	} else {
+		if e.busy {
+			e.tellBehind(start)
+		}
+		e.late = late{from: start}
 	}
 	e.begin, e.end, e.busy = start, start+e.duration(sequences), true
 	for _, s := range sequences {
-		if s.Sample {
-			s.Next = word(s.Sampling.Seed, s.Start+len(s.Tokens)-s.Drafts)
-			for _, sibling := range s.Siblings {
-				sibling.Next = word(sibling.Sampling.Seed, s.Start+len(s.Tokens))
-			}
-		}
+		write(s)
+	}
+	if now := e.config.Clock.Now(); now < e.end {
+		e.late = late{from: e.end}
+	} else {
+		e.late.steps++
 	}
 	e.config.Clock.SleepUntil(e.end)
 	return nil
@@ -64,6 +74,24 @@ func (e *Executor) Execute(sequences []*model.Sequence) error {
 
 // LastStep implements engine.Timed, on the Clock: a scaled one tells modeled time.
 func (e *Executor) LastStep() (begin, end time.Duration) { return e.begin, e.end }
+
+// late is a stretch of steps that follow each other, none of which had any time left.
+type late struct {
+	from  time.Duration // when the first one began, or was to begin
+	steps int
+}
+
+// fewSteps is a stretch that may be one hitch of the machine.
+const fewSteps = 10
+
+// tellBehind reports how slow the stretch was that ends now.
+func (e *Executor) tellBehind(now time.Duration) {
+	if e.config.OnBehind == nil || e.late.steps < fewSteps {
+		return
+	}
+	e.config.OnBehind(float64(e.end-e.late.from) / float64(now-e.late.from))
+	e.config.OnBehind = nil
+}
 
 // Idle tells that no step follows at once.
 func (e *Executor) Idle() { e.busy = false }

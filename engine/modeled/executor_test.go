@@ -1,10 +1,12 @@
 package modeled
 
 import (
+	"math"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/llmctl/llmctl/engine/model"
 	"github.com/llmctl/llmctl/internal/tokenizer"
@@ -151,6 +153,66 @@ func TestAnswersToOnePromptDiffer(t *testing.T) {
 		if want := word(uint64(i), 101); s.Next != want {
 			t.Errorf("answer %d: %d, want %d", i, s.Next, want)
 		}
+	}
+}
+
+// An executor that is asked for log-probabilities gives an entry to every token, of
+// output and prompt, with as many others as were wanted.
+func TestWordsHaveLogprobs(t *testing.T) {
+	e := executor(t, &script{})
+	q := &model.Sequence{Tokens: []int32{0, 350, 351}, Score: []int32{350, 351}, Sample: true, Logprobs: true, Top: 5, TopScore: 1}
+	q.Siblings = []*model.Sequence{{Logprobs: true, Sampling: model.Sampling{Seed: 3}}}
+	if err := e.Execute([]*model.Sequence{q}); err != nil {
+		t.Fatal(err)
+	}
+	if len(q.Sampled) != 1 || q.Sampled[0].Token != q.Next || len(q.Sampled[0].Top) != 5 || len(q.Scores) != 2 || q.Scores[1].Token != 351 || len(q.Scores[1].Top) != 1 {
+		t.Errorf("sampled %+v, scores %+v", q.Sampled, q.Scores)
+	}
+	total, seen := 0.0, map[int32]bool{}
+	for _, l := range q.Sampled[0].Top {
+		total, seen[l.Token] = total+math.Exp(float64(l.Logprob)), true
+	}
+	if total >= 1 || !seen[q.Next] || len(seen) != 5 {
+		t.Errorf("the five likeliest are %v with %v together", q.Sampled[0].Top, total)
+	}
+	if s := q.Siblings[0]; len(s.Sampled) != 1 || s.Sampled[0].Token != s.Next || s.Sampled[0].Top != nil {
+		t.Errorf("the other answer: %+v", s.Sampled)
+	}
+}
+
+// A machine that cannot keep up with the scale says once what it could; one that is
+// held up for a moment, or has time left, says nothing.
+func TestAScaleThatDoesNotHoldIsTold(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		late func(each time.Duration, step int) time.Duration
+		want []float64
+	}{
+		{"every step takes twice as long", func(each time.Duration, _ int) time.Duration { return 2 * each }, []float64{0.5}},
+		{"in time", func(time.Duration, int) time.Duration { return 0 }, nil},
+		{"held up once", func(_ time.Duration, step int) time.Duration {
+			if step == 40 {
+				return 2 * mostBehind
+			}
+			return 0
+		}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			clock := &script{}
+			e := executor(t, clock)
+			var told []float64
+			e.config.OnBehind = func(held float64) { told = append(told, held) }
+			each := e.duration([]*model.Sequence{decode(100)})
+			for step := range 500 {
+				clock.now += c.late(each, step) // what the engine does between two steps
+				if err := e.Execute([]*model.Sequence{decode(100)}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if diff := cmp.Diff(c.want, told, cmpopts.EquateApprox(0.1, 0)); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }
 

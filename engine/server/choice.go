@@ -94,6 +94,9 @@ func (c *choice) logprobs() any {
 	}
 	lists := c.lists
 	c.lists = openai.CompletionLogprobs{}
+	if lists.Tokens == nil { // clients take their length
+		lists = openai.CompletionLogprobs{TextOffset: []int{}, TokenLogprobs: []*float32{}, Tokens: []string{}, TopLogprobs: []map[string]float32{}}
+	}
 	return &lists
 }
 

@@ -54,7 +54,7 @@ func (s *server) newAnswer(w http.ResponseWriter, g *openai.Generation, chat boo
 // for nobody.
 func (a *answer) generate(w http.ResponseWriter, r *http.Request, requests []engine.Request, newParser func() chat.Parser) {
 	ctx, cancel := context.WithCancel(r.Context())
-	streams := make([]*engine.Stream, 0, len(requests))
+	var streams []*engine.Stream
 	var readers sync.WaitGroup
 	defer func() {
 		cancel()
@@ -66,14 +66,14 @@ func (a *answer) generate(w http.ResponseWriter, r *http.Request, requests []eng
 	span := a.server.begin(r, a)
 	defer span.end()
 	span.asked(requests[0].Sampling, requests[0].N, requests[0].MaxTokens)
+	var err error
+	streams, err = a.server.engine.SubmitAll(ctx, requests)
+	if err != nil {
+		span.refused(err)
+		refuseSubmit(w, err)
+		return
+	}
 	for i, request := range requests {
-		stream, err := a.server.engine.Submit(ctx, request)
-		if err != nil {
-			span.refused(err)
-			refuseSubmit(w, err)
-			return
-		}
-		streams = append(streams, stream)
 		for range request.N {
 			c := &choice{answer: a, index: len(a.choices), prompt: i, parser: newParser()}
 			c.offsets.server = a.server

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -119,12 +120,29 @@ type offsets struct {
 	at     int
 }
 
+// apart is the name of a token in a completion's lists, where the likeliest tokens are
+// known by it alone: its text, or, where that is no whole characters and would be
+// U+FFFD as that of others, its bytes as OpenAI's completions write them, such as
+// bytes:\xf0\x9f.
+func apart(text string, bytes []byte) string {
+	if utf8.Valid(bytes) {
+		return text
+	}
+	var b strings.Builder
+	b.WriteString("bytes:")
+	for _, c := range bytes {
+		fmt.Fprintf(&b, "\\x%02x", c)
+	}
+	return b.String()
+}
+
 // add appends one token to a completion's lists. l without a rank is the first token
 // of a prompt, which nothing goes before.
 func (o *offsets) add(to *openai.CompletionLogprobs, l *model.Logprob) {
-	text, _ := o.server.token(l.Token)
+	text, bytes := o.server.token(l.Token)
 	to.TextOffset = append(to.TextOffset, o.at)
 	o.at += utf8.RuneCountInString(text)
+	text = apart(text, bytes)
 	to.Tokens = append(to.Tokens, text)
 	if l.Rank == 0 {
 		to.TokenLogprobs = append(to.TokenLogprobs, nil)
@@ -135,7 +153,7 @@ func (o *offsets) add(to *openai.CompletionLogprobs, l *model.Logprob) {
 	to.TokenLogprobs = append(to.TokenLogprobs, &value)
 	top := map[string]float32{text: value}
 	for _, t := range l.Top {
-		name, _ := o.server.token(t.Token)
+		name := apart(o.server.token(t.Token))
 		if _, ok := top[name]; !ok { // of several tokens that read alike the likeliest
 			top[name] = told(t.Logprob)
 		}

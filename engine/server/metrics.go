@@ -98,8 +98,8 @@ func newCollector(e *engine.Engine, modelName string) *collector {
 			{vllm("request_success_total", "Requests that ended, by reason.", "finished_reason"), prometheus.CounterValue, finished},
 			{vllm("prompt_tokens_by_source_total", "Prompt tokens by where their K and V came from.", "source"), prometheus.CounterValue, bySource},
 			{vllm("spec_decode_num_accepted_tokens_per_pos_total", "Proposed tokens that were right, by place.", "position"), prometheus.CounterValue, byPosition},
-			{vllm("cache_config_info", "Configuration of the KV cache.", "block_size", "num_gpu_blocks"), prometheus.GaugeValue,
-				func(s *S, tell func(float64, ...string)) { tell(1, strconv.Itoa(s.BlockSize), strconv.Itoa(s.Blocks)) }},
+			{vllm("cache_config_info", "Configuration of the KV cache.", cacheLabels...), prometheus.GaugeValue,
+				func(_ *S, tell func(float64, ...string)) { tell(1, cacheValues(e.CacheConfig())...) }},
 			{vllm("engine_sleep_state", "Whether the engine is awake: it always is.", "sleep_state"), prometheus.GaugeValue, sleepState},
 			{vllm("lora_requests_info", "LoRA adapters: there are none.", "max_lora", "waiting_lora_adapters", "running_lora_adapters"), prometheus.GaugeValue,
 				func(_ *S, tell func(float64, ...string)) { tell(0, "0", "", "") }},
@@ -128,6 +128,31 @@ func newCollector(e *engine.Engine, modelName string) *collector {
 			{own("decode_seconds", "From the first to the last token, in finer buckets."), func(s *S) *H { return &s.Decode }, nil},
 			{own("e2e_seconds", "From arrival to the end, in finer buckets."), func(s *S) *H { return &s.E2E }, nil},
 		},
+	}
+}
+
+// cacheLabels are those of vLLM's cache configuration that mean something here, and
+// those that have but one value here.
+var cacheLabels = []string{
+	"block_size", "cache_dtype", "cpu_offload_gb", "enable_prefix_caching", "gpu_memory_utilization", "is_attention_free",
+	"num_cpu_blocks", "num_gpu_blocks", "num_gpu_blocks_override", "prefix_caching_hash_algo", "sliding_window",
+}
+
+// cacheValues are theirs, as Python writes them.
+func cacheValues(c engine.CacheConfig) []string {
+	caching, utilization, window := "False", "None", "None"
+	if c.PrefixCaching {
+		caching = "True"
+	}
+	if c.MemoryUtilization > 0 {
+		utilization = strconv.FormatFloat(c.MemoryUtilization, 'g', -1, 64)
+	}
+	if c.Window > 0 {
+		window = strconv.Itoa(c.Window)
+	}
+	return []string{
+		strconv.Itoa(c.BlockSize), c.DType, "0", caching, utilization, "False",
+		"None", strconv.Itoa(c.Blocks), "None", "sha256", window,
 	}
 }
 

@@ -40,8 +40,8 @@ type Sampling struct {
 func (s *server) sampling(g *openai.Generation) (engine.Request, *problem) {
 	r := engine.Request{
 		N: 1, MinTokens: g.MinTokens, IgnoreEOS: g.IgnoreEOS, Stop: g.Stop, StopTokens: g.StopTokenIDs, KeepStop: g.IncludeStop,
-		Specials:  g.SkipSpecialTokens != nil && !*g.SkipSpecialTokens,
-		CacheSalt: g.CacheSalt, Priority: g.Priority, Sampling: model.Sampling{Temperature: 1},
+		Specials: g.SkipSpecialTokens != nil && !*g.SkipSpecialTokens,
+		Priority: g.Priority, Sampling: model.Sampling{Temperature: 1},
 	}
 	if p := s.limits(g, &r); p != nil {
 		return r, p
@@ -61,6 +61,11 @@ func (s *server) sampling(g *openai.Generation) (engine.Request, *problem) {
 func (s *server) limits(g *openai.Generation, r *engine.Request) *problem {
 	if g.N != nil {
 		r.N = *g.N
+	}
+	if g.CacheSalt != nil {
+		if r.CacheSalt = *g.CacheSalt; r.CacheSalt == "" {
+			return wrong("cache_salt", "Parameter 'cache_salt' must be a non-empty string if provided.")
+		}
 	}
 	if g.Seed != nil {
 		r.Sampling.Seed, r.Seeded = uint64(*g.Seed), true

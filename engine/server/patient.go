@@ -32,12 +32,14 @@ func (p *patient) FlushError() error {
 // Unwrap lets http.ResponseController reach the rest.
 func (p *patient) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
-// bounded makes every answer of next patient.
+// bounded makes every answer of next patient, and limits the bodies that it reads.
 func (s *server) bounded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// The limit on the body wants the server's own writer, to close the
 		// connection of a client that sends on and on.
-		r.Body = http.MaxBytesReader(w, r.Body, s.MaxBody)
+		rest := &unread{ReadCloser: r.Body}
+		r.Body = http.MaxBytesReader(w, rest, s.MaxBody)
 		next.ServeHTTP(&patient{w, http.NewResponseController(w), s.Patience}, r)
+		rest.drain(w, r)
 	})
 }

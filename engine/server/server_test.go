@@ -142,7 +142,7 @@ func TestChatsThatGoOnHitTheCache(t *testing.T) {
 	f := serve(t, engine.Config{}, Options{})
 	system := strings.TrimSpace(strings.Repeat("the moon ", 40))
 	ask := func(extra, salt string) openai.UsageReport {
-		_, _, body := f.post("/v1/chat/completions", `{"max_tokens":2,"ignore_eos":true,"cache_salt":"`+salt+`","messages":[{"role":"system","content":"`+system+`"}`+extra+`]}`)
+		_, _, body := f.post("/v1/chat/completions", `{"max_tokens":2,"ignore_eos":true,`+salt+`"messages":[{"role":"system","content":"`+system+`"}`+extra+`]}`)
 		return decode[openai.Completion](t, body).Usage
 	}
 	cold := ask("", "")
@@ -152,7 +152,7 @@ func TestChatsThatGoOnHitTheCache(t *testing.T) {
 	if warm := ask(`,{"role":"user","content":"old"}`, ""); warm.PromptTokensDetails.CachedTokens != 80 || warm.PromptTokens != 87 {
 		t.Errorf("longer: %+v, want 87 prompt tokens, 80 cached", warm)
 	}
-	if other := ask("", "tenant"); other.PromptTokensDetails.CachedTokens != 0 {
+	if other := ask("", `"cache_salt":"tenant",`); other.PromptTokensDetails.CachedTokens != 0 {
 		t.Errorf("other salt: %+v, want none cached", other)
 	}
 }
@@ -246,6 +246,7 @@ func TestErrors(t *testing.T) {
 		{"top_p 0", "POST", "/v1/chat/completions", chat(`,"top_p":0`), 400, "top_p must be in (0, 1]", "top_p", ""},
 		{"top_p 2", "POST", "/v1/chat/completions", chat(`,"top_p":2`), 400, "top_p must be in (0, 1], got 2.", "top_p", ""},
 		{"top_k", "POST", "/v1/chat/completions", chat(`,"top_k":-5`), 400, "top_k must be 0 (disable), or at least 1, got -5.", "top_k", ""},
+		{"empty salt", "POST", "/v1/chat/completions", chat(`,"cache_salt":""`), 400, "Parameter 'cache_salt' must be a non-empty string if provided.", "cache_salt", ""},
 		{"empty stop", "POST", "/v1/chat/completions", chat(`,"stop":""`), 400, "stop cannot contain an empty string.", "stop", ""},
 		{"many stops", "POST", "/v1/chat/completions", chat(`,"stop":[` + strings.Repeat(`"a",`, 16) + `"a"]`), 400, "at most 16", "stop", ""},
 		{"stop is a number", "POST", "/v1/chat/completions", chat(`,"stop":5`), 400, "stop must be", "stop", ""},
@@ -369,28 +370,28 @@ func TestMetrics(t *testing.T) {
 	}
 	const labels = `engine="0",model_name="alias"`
 	for name, want := range map[string]string{
-		"vllm:num_requests_running{" + labels + "}":                                                  "0",
-		"vllm:num_requests_waiting{" + labels + "}":                                                  "0",
-		"vllm:kv_cache_usage_perc{" + labels + "}":                                                   "0",
-		"vllm:num_preemptions_total{" + labels + "}":                                                 "0",
-		"vllm:prefix_cache_queries_total{" + labels + "}":                                            "3",
-		"vllm:prefix_cache_hits_total{" + labels + "}":                                               "0",
-		"vllm:prompt_tokens_total{" + labels + "}":                                                   "3",
-		"vllm:generation_tokens_total{" + labels + "}":                                               "3",
-		`vllm:request_success_total{` + `engine="0",finished_reason="length",model_name="alias"}`:    "1",
-		`vllm:request_success_total{` + `engine="0",finished_reason="abort",model_name="alias"}`:     "0",
-		`vllm:cache_config_info{block_size="16",engine="0",model_name="alias",num_gpu_blocks="512"}`: "1",
-		"vllm:time_to_first_token_seconds_count{" + labels + "}":                                     "1",
-		"vllm:inter_token_latency_seconds_count{" + labels + "}":                                     "2",
-		"vllm:e2e_request_latency_seconds_count{" + labels + "}":                                     "1",
-		"vllm:request_queue_time_seconds_count{" + labels + "}":                                      "1",
-		"vllm:request_prefill_time_seconds_count{" + labels + "}":                                    "1",
-		"vllm:request_decode_time_seconds_count{" + labels + "}":                                     "1",
-		"vllm:request_prompt_tokens_sum{" + labels + "}":                                             "3",
-		"vllm:request_generation_tokens_sum{" + labels + "}":                                         "3",
-		"vllm:iteration_tokens_total_sum{" + labels + "}":                                            "5",
-		`vllm:time_to_first_token_seconds_bucket{` + labels + `,le="2560"}`:                          "1",
-		`vllm:inter_token_latency_seconds_bucket{` + labels + `,le="80"}`:                            "2",
+		"vllm:num_requests_running{" + labels + "}":                                               "0",
+		"vllm:num_requests_waiting{" + labels + "}":                                               "0",
+		"vllm:kv_cache_usage_perc{" + labels + "}":                                                "0",
+		"vllm:num_preemptions_total{" + labels + "}":                                              "0",
+		"vllm:prefix_cache_queries_total{" + labels + "}":                                         "3",
+		"vllm:prefix_cache_hits_total{" + labels + "}":                                            "0",
+		"vllm:prompt_tokens_total{" + labels + "}":                                                "3",
+		"vllm:generation_tokens_total{" + labels + "}":                                            "3",
+		`vllm:request_success_total{` + `engine="0",finished_reason="length",model_name="alias"}`: "1",
+		`vllm:request_success_total{` + `engine="0",finished_reason="abort",model_name="alias"}`:  "0",
+		`vllm:cache_config_info{block_size="16",cache_dtype="auto",cpu_offload_gb="0",enable_prefix_caching="True",engine="0",gpu_memory_utilization="None",is_attention_free="False",model_name="alias",num_cpu_blocks="None",num_gpu_blocks="512",num_gpu_blocks_override="None",prefix_caching_hash_algo="sha256",sliding_window="None"}`: "1",
+		"vllm:time_to_first_token_seconds_count{" + labels + "}":            "1",
+		"vllm:inter_token_latency_seconds_count{" + labels + "}":            "2",
+		"vllm:e2e_request_latency_seconds_count{" + labels + "}":            "1",
+		"vllm:request_queue_time_seconds_count{" + labels + "}":             "1",
+		"vllm:request_prefill_time_seconds_count{" + labels + "}":           "1",
+		"vllm:request_decode_time_seconds_count{" + labels + "}":            "1",
+		"vllm:request_prompt_tokens_sum{" + labels + "}":                    "3",
+		"vllm:request_generation_tokens_sum{" + labels + "}":                "3",
+		"vllm:iteration_tokens_total_sum{" + labels + "}":                   "5",
+		`vllm:time_to_first_token_seconds_bucket{` + labels + `,le="2560"}`: "1",
+		`vllm:inter_token_latency_seconds_bucket{` + labels + `,le="80"}`:   "2",
 	} {
 		if got[name] != want {
 			t.Errorf("%s is %q, want %q", name, got[name], want)

@@ -3,6 +3,7 @@ package openai
 import (
 	"encoding/json"
 	"net/http"
+	"strconv"
 )
 
 // Error is OpenAI's error object. All four fields are always present on the
@@ -42,7 +43,9 @@ func ErrorBody(e *Error) []byte {
 
 // WriteError answers a request with an error in OpenAI's shape.
 func WriteError(w http.ResponseWriter, status int, e *Error) {
+	body := ErrorBody(e)
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body))) // or a client that reads early would wait for the end
 	w.WriteHeader(status)
-	_, _ = w.Write(ErrorBody(e)) // the client may have left; there is nobody to tell
+	_, _ = w.Write(body) // the client may have left; there is nobody to tell
 }

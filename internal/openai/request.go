@@ -37,8 +37,8 @@ type Generation struct {
 	TruncatePromptTokens *int `json:"truncate_prompt_tokens"`
 
 	// How the request is served.
-	CacheSalt string `json:"cache_salt"`
-	Priority  int    `json:"priority"`
+	CacheSalt *string `json:"cache_salt"`
+	Priority  int     `json:"priority"`
 
 	Constraints
 
