@@ -22,7 +22,7 @@ func TestBadCommandLinesOfServe(t *testing.T) {
 		{"a port beyond all", []string{"--port", "65536"}, "--port 65536"},
 		{"a shorthand that is not there", []string{"-x"}, "unknown shorthand"},
 		{"a flag that is not there", []string{"--max-num-sequences", "3"}, "unknown flag --max-num-sequences"},
-		{"two models", []string{"a", "b"}, "1 arg"},
+		{"two models", []string{"a", "b"}, "2 models, expected one"},
 		{"no tokens proposed", []string{"--speculative-config", `{"method":"ngram","num_speculative_tokens":0}`}, "0 is not a whole number of at least 1"},
 		{"shortest n-gram of nothing", []string{"--speculative-config", `{"method":"ngram","prompt_lookup_min":0}`}, "0 is not a whole number of at least 1"},
 		{"longest n-gram of nothing", []string{"--speculative-config", `{"method":"ngram","prompt_lookup_max":0}`}, "0 is not a whole number of at least 1"},

@@ -193,7 +193,6 @@ func TestErrors(t *testing.T) {
 		{"n absurd", "POST", "/v1/chat/completions", chat(`,"n":2000000000`), 400, "n must be at most 128, got 2000000000.", "n", ""},
 		{"n beyond 64 bits", "POST", "/v1/chat/completions", chat(`,"n":20000000000000000000`), 400, "n must be a whole number, got number 20000000000000000000", "n", ""},
 		{"tools without a parser", "POST", "/v1/chat/completions", chat(`,"tools":[{"type":"function","function":{"name":"f"}}]`), 400, "this model's chat template knows no tools", "tools", ""},
-		{"special tokens in the text", "POST", "/v1/completions", `{"prompt":"a","skip_special_tokens":false}`, 400, "skip_special_tokens other than true is not supported by this server: return_token_ids tells all tokens", "skip_special_tokens", "unsupported_parameter"},
 		{"tool without a name", "POST", "/v1/chat/completions", chat(`,"tools":[{}],"tool_choice":"required"`), 400, "tools[0].function.name is missing", "tools", ""},
 		{"tool_choice without tools", "POST", "/v1/chat/completions", chat(`,"tool_choice":"required"`), 400, "When using `tool_choice`, `tools` must be set.", "tool_choice", ""},
 		{"tool_choice of another tool", "POST", "/v1/chat/completions", chat(`,"tools":[{"function":{"name":"f"}}],"tool_choice":{"type":"function","function":{"name":"g"}}`), 400, "does not match any of the specified `tools`", "tools", ""},
