@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/llmctl/llmctl/engine/cpu/matrix"
+	"github.com/llmctl/llmctl/engine/cpu/pages"
 	"github.com/llmctl/llmctl/engine/model"
 )
 
@@ -35,6 +36,7 @@ func quantized(all ...*matrix.Matrix) bool {
 // pack lays out all matrices. It sets e.head and e.layers.
 func (e *Executor) pack() error {
 	w := e.weights
+	var memory pages.Arena
 	var failed error
 	pack := func(name string, m model.Matrix, rows, cols int) matrix.Matrix {
 		if failed == nil && (m.Rows != rows || m.Cols != cols) {
@@ -43,7 +45,7 @@ func (e *Executor) pack() error {
 		if failed != nil {
 			return matrix.Matrix{}
 		}
-		packed, err := matrix.Pack(e.team.Run, m)
+		packed, err := matrix.Pack(e.team.Run, &memory, m)
 		if err != nil {
 			failed = fmt.Errorf("%s: %w", name, err)
 		}

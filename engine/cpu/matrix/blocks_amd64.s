@@ -52,19 +52,34 @@ GLOBL pairs<>(SB), RODATA|NOPTR, $4
 	VMOVUPS Y0, (DI)(AX*1)     \
 	VMOVUPS Y0, 32(DI)(AX*1)
 
-// NEXT goes on to the next block. It also fetches what comes a few blocks later: the
-// processor's own prefetching ends with every page.
+// NEXT goes on to the next block.
 #define NEXT(unit) \
-	PREFETCHT0 (1024)(DX) \
-	PREFETCHT0 (1024+64)(DX) \
-	PREFETCHT0 (1024+128)(DX) \
-	PREFETCHT0 (1024+192)(DX) \
-	PREFETCHT0 (1024+256)(DX) \
-	PREFETCHT0 (1024+320)(DX) \
 	ADDQ $unit, DX \
 	ADDQ $32, SI   \
 	ADDQ $16, BX   \
 	DECQ CX
+
+// AHEAD fetches what comes some blocks later: the processor's own prefetching ends with
+// every page.
+#define AHEAD(fetch, distance) \
+	fetch (distance)(DX)     \
+	fetch (distance+64)(DX)  \
+	fetch (distance+128)(DX) \
+	fetch (distance+192)(DX) \
+	fetch (distance+256)(DX) \
+	fetch (distance+320)(DX)
+
+// NEXT1 is NEXT with one row, which is done before memory has answered for a near block.
+// Panels go by once, or a few times while the first-level cache has them: there is no use
+// for them in the second.
+#define NEXT1(unit) \
+	AHEAD(PREFETCHNTA, 2048) \
+	NEXT(unit)
+
+// NEXT4 is NEXT with four rows, which may not be the last ones to read the panel.
+#define NEXT4(unit) \
+	AHEAD(PREFETCHT0, 1024) \
+	NEXT(unit)
 
 // Nibbles. Y15: mask; Y8, Y9: four codes of eight outputs each. Products of a block's
 // eight groups fit into 16 bits together: 8·2·15·127 = 30480.
@@ -177,7 +192,7 @@ n1:
 	WIDEN1
 	HALVES
 	ADD1
-	NEXT(320)
+	NEXT1(320)
 	JNZ n1
 	VZEROUPPER
 	RET
@@ -193,7 +208,7 @@ n4:
 	WIDEN4
 	HALVES
 	ADD4
-	NEXT(320)
+	NEXT4(320)
 	JNZ n4
 	VZEROUPPER
 	RET
@@ -209,7 +224,7 @@ s1:
 	WIDEN1
 	SINGLES
 	ADD1
-	NEXT(384)
+	NEXT1(384)
 	JNZ s1
 	VZEROUPPER
 	RET
@@ -225,7 +240,7 @@ s4:
 	WIDEN4
 	SINGLES
 	ADD4
-	NEXT(384)
+	NEXT4(384)
 	JNZ s4
 	VZEROUPPER
 	RET
@@ -310,7 +325,7 @@ b1:
 	VCVTPH2PS (DX), Y8
 	VCVTPH2PS 16(DX), Y9
 	SCALE1
-	NEXT(544)
+	NEXT1(544)
 	JNZ b1
 	VZEROUPPER
 	RET
@@ -327,7 +342,7 @@ b4:
 	VCVTPH2PS (DX), Y8
 	VCVTPH2PS 16(DX), Y9
 	SCALE4
-	NEXT(544)
+	NEXT4(544)
 	JNZ b4
 	VZEROUPPER
 	RET
@@ -348,7 +363,7 @@ h1:
 	VMOVUPS 64(DX), Y8
 	VMOVUPS 96(DX), Y9
 	SCALE1
-	NEXT(640)
+	NEXT1(640)
 	JNZ h1
 	VZEROUPPER
 	RET
@@ -369,7 +384,7 @@ h4:
 	VMOVUPS 64(DX), Y8
 	VMOVUPS 96(DX), Y9
 	SCALE4
-	NEXT(640)
+	NEXT4(640)
 	JNZ h4
 	VZEROUPPER
 	RET

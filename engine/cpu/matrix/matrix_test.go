@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/llmctl/llmctl/engine/cpu/pages"
 	"github.com/llmctl/llmctl/engine/cpu/vector"
 	"github.com/llmctl/llmctl/engine/model"
 	"github.com/llmctl/llmctl/internal/weights/block"
@@ -80,7 +81,7 @@ func activations(rows, width int, r *rand.Rand) *Rows {
 
 func product(t testing.TB, w model.Matrix, x *Rows, rows int) []float32 {
 	t.Helper()
-	m, err := Pack(inOrder, w)
+	m, err := Pack(inOrder, new(pages.Arena), w)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +187,7 @@ func FuzzEveryLevelGivesTheSameBits(f *testing.F) {
 			}
 		}
 		stride := len(want) / n
-		m, err := Pack(inOrder, w)
+		m, err := Pack(inOrder, new(pages.Arena), w)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -252,7 +253,7 @@ func BenchmarkMultiply(b *testing.B) {
 	const in, out = 1536, 32768
 	for _, kind := range types {
 		w := stored(b, kind, out, in, rand.New(rand.NewPCG(1, 1)))
-		m, err := Pack(inOrder, w)
+		m, err := Pack(inOrder, new(pages.Arena), w)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -278,7 +279,7 @@ func BenchmarkPack(b *testing.B) {
 		w := stored(b, kind, 1536, 1536, rand.New(rand.NewPCG(1, 1)))
 		b.Run(kind.String(), func(b *testing.B) {
 			for b.Loop() {
-				if _, err := Pack(inOrder, w); err != nil {
+				if _, err := Pack(inOrder, new(pages.Arena), w); err != nil {
 					b.Fatal(err)
 				}
 			}

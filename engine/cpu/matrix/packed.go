@@ -3,6 +3,7 @@ package matrix
 import (
 	"fmt"
 
+	"github.com/llmctl/llmctl/engine/cpu/pages"
 	"github.com/llmctl/llmctl/engine/model"
 	"github.com/llmctl/llmctl/internal/weights/block"
 )
@@ -80,8 +81,9 @@ func (m *Matrix) Bytes() int { return len(m.data) }
 // Each is how Pack shares its work: it calls do for every part.
 type Each func(parts int, do func(worker, part int))
 
-// Pack lays out a stored matrix. each does the panels, in any order or at once.
-func Pack(each Each, w model.Matrix) (Matrix, error) {
+// Pack lays out a stored matrix, in memory of the arena. each does the panels, in any
+// order or at once.
+func Pack(each Each, memory *pages.Arena, w model.Matrix) (Matrix, error) {
 	l, known := layouts[w.Type]
 	switch {
 	case !known:
@@ -94,7 +96,7 @@ func Pack(each Each, w model.Matrix) (Matrix, error) {
 	}
 	m := Matrix{In: w.Cols, Out: w.Rows, layout: l}
 	size := m.PanelBytes()
-	m.data = make([]byte, m.Panels()*size)
+	m.data = memory.Bytes(m.Panels() * size)
 	each(m.Panels(), func(_, panel int) {
 		var rows [Width][]byte
 		for r := range min(Width, w.Rows-panel*Width) {
