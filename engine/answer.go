@@ -70,6 +70,9 @@ func (e *Engine) newAnswer(l *live, index int) *answer {
 		text:   text{stops: r.Stop, keep: r.KeepStop, decoder: e.config.Tokenizer.Decoder(false)},
 		event:  Event{Index: index, Stopped: Stopped{Token: -1}},
 	}
+	if r.Specials {
+		a.text.names = e.config.Tokenizer
+	}
 	q := &a.sequence
 	q.Sampling, q.Logprobs, q.Top, q.TopScore = r.Sampling, r.Logprobs, r.TopLogprobs, r.TopPromptLogprobs
 	if r.Seeded {

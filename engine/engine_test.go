@@ -413,11 +413,11 @@ func TestMemoryUtilization(t *testing.T) {
 		blocks int
 	}{
 		{"synthetic weights", Config{Model: tiny(), MemoryLimit: 1 << 20, MemoryUtilization: 0.5}, 255},
-		{"loaded weights", Config{Weights: weights, MemoryLimit: 1 << 20, MemoryUtilization: 0.5}, (1<<19-int(weightBytes(weights)))/2048 - 1},
+		{"loaded weights", Config{Weights: weights, MemoryLimit: 1 << 20, MemoryUtilization: 0.5}, (1<<19-int(weights.Memory()))/2048 - 1},
 		{"more than can be used", Config{Model: tiny(), MemoryLimit: 1 << 40, MemoryUtilization: 0.5}, 64 * 256 / 16},
 		{"a cache of half the width", Config{Model: tiny(), MemoryLimit: 1 << 20, MemoryUtilization: 0.5, KVDType: "float16"}, 511},
 		{"a draft model's cache beside it", Config{Model: tiny(), MemoryLimit: 1 << 40, MemoryUtilization: 1e-6, Speculate: Speculate{Method: DraftModel, Draft: weights}},
-			(1099511-int(weightBytes(weights)))/4096 - 1},
+			(1099511-int(weights.Memory()))/4096 - 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, _, err := c.config.withDefaults()

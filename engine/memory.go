@@ -98,32 +98,9 @@ func (c Config) memoryForKV() (int64, error) {
 		return 0, errors.New("a memory utilization, but the memory of this machine is not known: give the KV cache in bytes")
 	}
 	all := int64(c.MemoryUtilization * float64(c.MemoryLimit))
-	weights := weightBytes(c.Weights) + weightBytes(c.Speculate.Draft)
+	weights := c.Weights.Memory() + c.Speculate.Draft.Memory()
 	if weights >= all {
 		return 0, fmt.Errorf("a memory utilization of %g allows %d bytes, of which the weights take %d and leave none for the KV cache", c.MemoryUtilization, all, weights)
 	}
 	return all - weights, nil
-}
-
-// weightBytes is the memory that the matrices of a model take as they are stored.
-func weightBytes(w *model.Weights) (n int64) {
-	if w == nil {
-		return 0
-	}
-	add := func(matrices ...model.Matrix) {
-		for _, m := range matrices {
-			n += int64(len(m.Data))
-		}
-	}
-	add(w.Embedding)
-	if !w.Tied {
-		add(w.Head)
-	}
-	for _, l := range w.Layers {
-		add(l.Query, l.Key, l.Value, l.Output, l.Gate, l.Up, l.Down, l.Router)
-		for _, x := range l.Experts {
-			add(x.Gate, x.Up, x.Down)
-		}
-	}
-	return n
 }

@@ -20,6 +20,7 @@ type Request struct {
 	Stop       []string
 	StopTokens []int32 // tokens that end it as an end of sequence does
 	KeepStop   bool    // the stop string is part of the text
+	Specials   bool    // special tokens are part of the text, by their names
 	Sampling   model.Sampling
 	Seeded     bool   // Sampling.Seed was chosen by the caller; else the engine picks one
 	CacheSalt  string // requests share cached prefixes only with the same salt

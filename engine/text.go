@@ -17,13 +17,14 @@ type text struct {
 	stops   []string
 	keep    bool // a stop string is sent
 	decoder tokenizer.Decoder
-	held    string // decoded and not sent: a proper prefix of a stop string
+	names   tokenizer.Tokenizer // of special tokens, which are sent; nil where they are not
+	held    string              // decoded and not sent: a proper prefix of a stop string
 }
 
 // push adds a token. ready is what may be sent now; stop is the stop string
 // that was completed, of which nothing is sent unless it is kept.
 func (t *text) push(token int32) (ready, stop string) {
-	decoded := t.decoder.Push(token)
+	decoded := t.decode(token)
 	if len(t.stops) == 0 {
 		return decoded, ""
 	}
@@ -33,6 +34,14 @@ func (t *text) push(token int32) (ready, stop string) {
 // pass adds a token whose text must not be taken for a stop string, because the
 // request asked for more tokens first.
 func (t *text) pass(token int32) (ready string) {
+	return t.decode(token)
+}
+
+// decode is the text of a token behind those before.
+func (t *text) decode(token int32) string {
+	if t.names != nil && t.names.Special(token) {
+		return t.decoder.Flush() + t.names.Name(token)
+	}
 	return t.decoder.Push(token)
 }
 

@@ -49,7 +49,8 @@ machine's CPU is calibrated by a single run, too: it says how fast the machine i
 size and simulate take the file of --out with --calibration.`,
 		Example: `  llmctl calibrate runs/c8 runs/c32 runs/c64 --accelerator h100-sxm-80gb --engine vllm --out my.yaml
   llmctl calibrate points.csv --out my.yaml
-  llmctl calibrate runs/laptop --out laptop.yaml`,
+  llmctl calibrate runs/laptop --out laptop.yaml
+  llmctl calibrate steps.jsonl --model builtin --accelerator cpu --engine llmctl`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for name, value := range flags {

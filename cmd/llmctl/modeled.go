@@ -56,7 +56,7 @@ func (f *engineFlags) modelDevice(c *engine.Config, accelerator string) error {
 		Scenario: profiles.Scenario{
 			Model: f.model, Accelerator: accelerator, Engine: f.modeled.engine, Parallel: profiles.Parallel{Tensor: f.modeled.tensor},
 		},
-		WeightDType: f.modeled.weightDType, KVDType: f.modeledKV(), GPUMemoryUtilization: f.memoryUtilization,
+		WeightDType: cmp.Or(f.modeled.weightDType, f.quantization), KVDType: f.modeledKV(), GPUMemoryUtilization: f.memoryUtilization,
 		BlockSize: f.blockSize, MaxModelLen: f.sched.MaxModelLen, MaxNumSeqs: f.sched.MaxNumSeqs, MaxNumBatchedTokens: f.sched.MaxNumBatchedTokens,
 		CalibrationFile: f.modeled.calibration,
 	}

@@ -19,6 +19,7 @@ type engineFlags struct {
 	model, device          string
 	served                 []string
 	kvCacheMemory, kvDType string
+	quantization           string
 	memoryUtilization      float64
 	seed                   uint64
 	sched                  sched.Config
@@ -52,6 +53,7 @@ func (f *engineFlags) add(cmd *cobra.Command) {
 	f.addDevice(cmd, "")
 	f.addLimits(cmd, "")
 	flags.StringVar(&f.kvDType, "kv-cache-dtype", "auto", "format of the KV cache, e.g. auto or fp8")
+	flags.StringVarP(&f.quantization, "quantization", "q", "", "run the layers of a model in F32, F16 or BF16 with weights in eight bits: int8, or fp8, which is kept as float16 (default: as they are stored)")
 	flags.Float64Var(&f.memoryUtilization, "gpu-memory-utilization", 0, "share of memory that weights and KV cache may use, e.g. 0.9 (default: a cache for 64k tokens; modeled: vLLM's)")
 	f.speculative.add(flags)
 	f.text.add(flags)

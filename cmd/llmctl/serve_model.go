@@ -24,7 +24,8 @@ import (
 type servedModel struct {
 	engine  *engine.Engine
 	options server.Options
-	weights int64 // bytes of the model's files; 0 for synthetic ones
+	weights int64  // bytes of the model's files; 0 for synthetic ones
+	reduced string // what quantization did, to be told; empty for none
 	flags   *engineFlags
 	closers []func() error
 }
@@ -57,6 +58,9 @@ func (f *engineFlags) openInto(v *servedModel, s *iostreams.IO) error {
 		err = f.openFiles(v, &c)
 	}
 	if err != nil {
+		return err
+	}
+	if err := f.quantize(v, &c); err != nil {
 		return err
 	}
 	if err := f.speculative.apply(&c, v); err != nil {

@@ -114,6 +114,7 @@ func (v *servedModel) announce(w io.Writer, took time.Duration) {
 	if v.weights > 0 {
 		weights = fmt.Sprintf(", %s of weights", units.Bytes(v.weights))
 	}
+	weights += v.reduced
 	fmt.Fprintf(w, "model %s%s, ready in %.2f s\n", v.engine.ModelName(), weights, took.Seconds())
 	fmt.Fprintf(w, "KV cache size: %s tokens, %s blocks of %d\n", units.Count(tokens), units.Count(int64(st.Blocks)), st.BlockSize)
 	fmt.Fprintf(w, "Maximum concurrency for %s tokens per request: %.2fx\n", units.Count(window), float64(tokens)/float64(window))

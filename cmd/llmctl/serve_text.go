@@ -34,7 +34,7 @@ func (f *textFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.autoTools, "enable-auto-tool-choice", true, "let the model decide to call tools, where its template knows them")
 	flags.StringVar(&f.toolParser, "tool-call-parser", "", "format of tool calls: "+strings.Join(chat.ToolFormats, ", ")+" (default: told by the template)")
 	flags.StringVar(&f.reasoningParser, "reasoning-parser", "", "tell reasoning from answers: "+strings.Join(chat.ReasoningFormats, ", ")+" (default: not told)")
-	flags.StringVar(&f.generation, "generation-config", "auto", "sampling of requests that do not say: auto, as the model's generation_config.json has it, or vllm, neutral")
+	flags.StringVar(&f.generation, "generation-config", "auto", "sampling of requests that do not say, and max_new_tokens for all: auto, as the model's generation_config.json has it, or vllm, neutral")
 	flags.BoolVar(&f.forgeable, "allow-special-tokens", false, "take special tokens in the text of clients for such, as vLLM does")
 }
 
@@ -118,7 +118,12 @@ func recommended(s load.Sampling) server.Sampling {
 		w := float64(*v)
 		return &w
 	}
+	most := s.MaxNewTokens
+	if most != nil && *most < 1 {
+		most = nil // says nothing
+	}
 	return server.Sampling{
+		MaxTokens:   most,
 		Temperature: wide(s.Temperature), TopP: wide(s.TopP), MinP: wide(s.MinP), RepetitionPenalty: wide(s.RepetitionPenalty), TopK: s.TopK,
 	}
 }

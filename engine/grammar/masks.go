@@ -4,13 +4,15 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"math/bits"
+	"runtime"
 	"sync"
 	"sync/atomic"
 )
 
 // Bounds of what a grammar keeps for vocabularies.
 const (
-	maxKept         = 64 << 20 // bytes of masks per vocabulary
+	maxKept         = 64 << 20  // bytes of masks per grammar and vocabulary
+	maxKeptOfAll    = 256 << 20 // bytes of masks per vocabulary, of all grammars
 	maxVocabularies = 4
 )
 
@@ -37,17 +39,34 @@ func (k *keeper) of(v *Vocabulary, states int) *masks {
 	return m
 }
 
+// memory is what is kept, in bytes.
+func (k *keeper) memory() (n int64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, m := range k.sets {
+		n += m.bytes.Load() + int64(8*len(m.slots))
+	}
+	return n
+}
+
+// Memory is about what the grammar takes, in bytes, with the masks that it keeps by now.
+func (g *Grammar) Memory() int64 {
+	return int64(len(g.rules))*300 + int64(len(g.states))*80 + int64(len(g.cells))*4 + g.kept.memory()
+}
+
 type atomicMask = atomic.Pointer[stateMask]
 
 func newMasks(v *Vocabulary, states int) *masks {
-	return &masks{v: v, slots: make([]atomicMask, states), rests: map[string]*trie{}}
+	m := &masks{v: v, slots: make([]atomicMask, states), rests: map[string]*trie{}, bytes: new(atomic.Int64)}
+	runtime.AddCleanup(m, func(bytes *atomic.Int64) { v.kept.Add(-bytes.Load()) }, m.bytes)
+	return m
 }
 
 // masks are the tokens of each state that do not depend on where its rule was called.
 type masks struct {
 	v     *Vocabulary
 	slots []atomicMask
-	bytes atomic.Int64
+	bytes *atomic.Int64
 
 	mu    sync.Mutex
 	rests map[string]*trie // by the nodes that they follow: most states of a long string have the same
@@ -112,10 +131,14 @@ func (m *masks) state(w *walker, s int32) *stateMask {
 
 // fits takes memory, if so much is left.
 func (m *masks) fits(size int) bool {
-	if m.bytes.Add(int64(size)) <= maxKept {
-		return true
+	n := int64(size)
+	if m.v.kept.Add(n) <= maxKeptOfAll {
+		if m.bytes.Add(n) <= maxKept {
+			return true
+		}
+		m.bytes.Add(-n)
 	}
-	m.bytes.Add(int64(-size))
+	m.v.kept.Add(-n)
 	return false
 }
 

@@ -3,6 +3,7 @@ package grammar
 import (
 	"bytes"
 	"sync"
+	"sync/atomic"
 )
 
 // A Vocabulary is a tokenizer's tokens as a trie of their bytes. It is safe for
@@ -14,8 +15,9 @@ type Vocabulary struct {
 	text     []byte   // of all tokens
 	offset   []uint32 // token i is text[offset[i]:offset[i+1]]; empty for those that are never text
 	trie     *trie
-	brackets int32    // the most that any token opens
-	common   sync.Map // of states of strings without bounds, which all grammars share: *stateMask
+	brackets int32        // the most that any token opens
+	kept     atomic.Int64 // bytes of masks that all grammars keep for it
+	common   sync.Map     // of states of strings without bounds, which all grammars share: *stateMask
 }
 
 // maxToken is the longest token, in bytes, that can be constrained; longer ones are

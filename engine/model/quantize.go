@@ -36,6 +36,32 @@ func Quantize(w *Weights, method string) (*Weights, error) {
 	return &quantized, each(parts)
 }
 
+// Memory is what the matrices of a model take, in bytes: as they are stored, but for
+// F8_E4M3, which the CPU widens to halves. A model that is not there takes nothing.
+func (w *Weights) Memory() (n int64) {
+	if w == nil {
+		return 0
+	}
+	add := func(m *Matrix) {
+		n += int64(len(m.Data))
+		if m.Type == block.F8E4M3 {
+			n += int64(len(m.Data))
+		}
+	}
+	add(&w.Embedding)
+	if !w.Tied {
+		add(&w.Head)
+	}
+	for i := range w.Layers {
+		l := w.Layers[i]
+		add(&l.Router)
+		for _, m := range l.matrices() {
+			add(m)
+		}
+	}
+	return n
+}
+
 // matrices are those that are quantized.
 func (l *LayerWeights) matrices() []*Matrix {
 	all := []*Matrix{&l.Query, &l.Key, &l.Value, &l.Output, &l.Gate, &l.Up, &l.Down}

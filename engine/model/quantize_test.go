@@ -63,6 +63,29 @@ func TestQuantizedWeightsAreNearThoseOfTheModel(t *testing.T) {
 	})
 }
 
+// Eight bits are a quarter of single precision, and numbers of eight bits run as halves.
+func TestMemoryOfQuantizedWeights(t *testing.T) {
+	w := layered(rand.New(rand.NewPCG(1, 1)), block.F32, 64)
+	const ends, router, layer = (3 + 3) * 64, 2 * 64, (130 + 2 + 2 + 5 + 70 + 70 + 1 + 12) * 64
+	for method, want := range map[string]int64{
+		"": 4 * (ends + router + layer), "int8": 4*(ends+router) + layer*34/32, "fp8": 4*(ends+router) + 2*layer,
+	} {
+		q := w
+		if method != "" {
+			var err error
+			if q, err = Quantize(w, method); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := q.Memory(); got != want {
+			t.Errorf("%q takes %d bytes, want %d", method, got, want)
+		}
+	}
+	if got := (*Weights)(nil).Memory(); got != 0 {
+		t.Errorf("no model takes %d bytes", got)
+	}
+}
+
 // near holds quantized weights against half a step of their type.
 func near(t *rapid.T, from, to *Matrix) {
 	row, got := make([]float32, from.Cols), make([]float32, from.Cols)

@@ -237,6 +237,9 @@ func TestStops(t *testing.T) {
 		{"a stop string", `"stop":["cd"]`, "ab", "stop", "cd"},
 		{"a stop string that is kept", `"stop":["cd"],"include_stop_str_in_output":true`, "abcd", "stop", "cd"},
 		{"a stop token", fmt.Sprintf(`"stop_token_ids":[%d]`, 8+'d'), "abc", "stop", float64(8 + 'd')},
+		{"special tokens, which are no text", `"ignore_eos":true,"max_tokens":7`, "abcdef", "length", nil},
+		{"special tokens by their names", `"ignore_eos":true,"max_tokens":7,"skip_special_tokens":false,"spaces_between_special_tokens":true`, "abcdef" + tokenizer.Builtin().Name(1), "length", nil},
+		{"the end's marker, which is kept back as in vLLM", `"max_tokens":9,"skip_special_tokens":false`, "abcdef", "stop", nil},
 		{"the end of the sequence", `"max_tokens":50`, "abcdef", "stop", nil},
 		{"the limit", `"max_tokens":2`, "ab", "length", nil},
 		{"min_tokens before a stop string", `"stop":["b"],"min_tokens":4,"max_tokens":5`, "abcde", "length", nil},
@@ -365,6 +368,28 @@ func TestRecommendedSampling(t *testing.T) {
 	}
 	if got := ask(`,"temperature":2,"seed":1`); got == greedy {
 		t.Errorf("a temperature of its own gives the greedy %q", got)
+	}
+}
+
+// max_new_tokens of a model's generation_config.json bounds all answers, as in vLLM.
+func TestRecommendedLengthBoundsAnswers(t *testing.T) {
+	most := 20
+	f := serve(t, engine.Config{}, Options{Sampling: Sampling{MaxTokens: &most}})
+	for _, c := range []struct {
+		name, path, body string
+		want             int
+	}{
+		{"a chat that does not say", "/v1/chat/completions", `{"messages":[{"role":"user","content":"x"}],"ignore_eos":true}`, 20},
+		{"a completion that does not say", "/v1/completions", `{"prompt":"x","ignore_eos":true}`, 16},
+		{"more than that", "/v1/completions", `{"prompt":"x","ignore_eos":true,"max_tokens":30}`, 20},
+		{"less than that", "/v1/completions", `{"prompt":"x","ignore_eos":true,"max_tokens":3}`, 3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, _, body := f.post(c.path, c.body)
+			if got := decode[openai.Completion](t, body).Usage.CompletionTokens; got != c.want {
+				t.Errorf("%d tokens, want %d: %s", got, c.want, body)
+			}
+		})
 	}
 }
 

@@ -3,11 +3,8 @@ package server
 import (
 	"encoding/json"
 	"strings"
-	"sync"
 
-	"github.com/llmctl/llmctl/engine"
 	"github.com/llmctl/llmctl/engine/grammar"
-	"github.com/llmctl/llmctl/engine/model"
 	"github.com/llmctl/llmctl/internal/openai"
 )
 
@@ -86,74 +83,6 @@ func addAny(add func(kind, source, param string), param string, schema json.RawM
 		}
 		add(byChoice, string(list), named(byChoice))
 	}
-}
-
-// guides compile constraints for a tokenizer, and keep what they compiled last:
-// clients ask for the same again and again.
-type guides struct {
-	vocabulary func() *grammar.Vocabulary
-	unguided   string // why not, empty where it works
-
-	mu   sync.Mutex
-	kept map[string]*grammar.Grammar
-}
-
-// keptGrammars and keptSource bound what is kept.
-const (
-	keptGrammars = 64
-	keptSource   = 64 << 10 // bytes
-)
-
-func newGuides(s *server) *guides {
-	return &guides{
-		kept:     map[string]*grammar.Grammar{},
-		unguided: s.Unguided,
-		vocabulary: sync.OnceValue(func() *grammar.Vocabulary {
-			t := s.Tokenizer
-			return grammar.NewVocabulary(t.Size(), t.Bytes, t.Special, s.engine.EndTokens())
-		}),
-	}
-}
-
-// guide sets what holds a request's answers to a constraint.
-func (g *guides) guide(c *constraint, r *engine.Request) *problem {
-	if c == nil {
-		return nil
-	}
-	if g.unguided != "" {
-		return unsupported(c.param, g.unguided)
-	}
-	compiled, err := g.compile(c)
-	if err != nil {
-		return wrong(c.param, "%s: %v", c.param, err)
-	}
-	v := g.vocabulary()
-	r.Guide = func() model.Guide { return compiled.Matcher(v) }
-	return nil
-}
-
-func (g *guides) compile(c *constraint) (*grammar.Grammar, error) {
-	key := c.kind + "\x00" + c.source
-	g.mu.Lock()
-	known := g.kept[key]
-	g.mu.Unlock()
-	if known != nil {
-		return known, nil
-	}
-	compiled, err := c.compile() // outside of the lock: it takes its time
-	if err != nil || len(key) > keptSource {
-		return compiled, err
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if len(g.kept) >= keptGrammars {
-		for old := range g.kept { // any one
-			delete(g.kept, old)
-			break
-		}
-	}
-	g.kept[key] = compiled
-	return compiled, nil
 }
 
 func (c *constraint) compile() (*grammar.Grammar, error) {

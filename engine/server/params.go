@@ -32,6 +32,7 @@ const (
 type Sampling struct {
 	Temperature, TopP, MinP, RepetitionPenalty *float64
 	TopK                                       *int
+	MaxTokens                                  *int // that any answer has at most, asked for or not
 }
 
 // sampling checks the parameters that do not depend on the prompt and turns them
@@ -39,6 +40,7 @@ type Sampling struct {
 func (s *server) sampling(g *openai.Generation) (engine.Request, *problem) {
 	r := engine.Request{
 		N: 1, MinTokens: g.MinTokens, IgnoreEOS: g.IgnoreEOS, Stop: g.Stop, StopTokens: g.StopTokenIDs, KeepStop: g.IncludeStop,
+		Specials:  g.SkipSpecialTokens != nil && !*g.SkipSpecialTokens,
 		CacheSalt: g.CacheSalt, Priority: g.Priority, Sampling: model.Sampling{Temperature: 1},
 	}
 	if p := s.limits(g, &r); p != nil {
@@ -193,6 +195,9 @@ func (s *server) bound(r *engine.Request, g *openai.Generation, unasked int, par
 			param: "max_tokens", code: "context_length_exceeded"}
 	default:
 		r.MaxTokens = *asked
+	}
+	if most := s.Sampling.MaxTokens; most != nil {
+		r.MaxTokens = min(r.MaxTokens, *most)
 	}
 	if r.MinTokens > r.MaxTokens {
 		return wrong("min_tokens", "min_tokens must be less than or equal to max_tokens=%d, got %d.", r.MaxTokens, r.MinTokens)

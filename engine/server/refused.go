@@ -41,8 +41,6 @@ func refused(g *openai.Generation) *problem {
 		return unsupported("use_beam_search", "")
 	case g.BestOf != nil && *g.BestOf != n:
 		return unsupported("best_of", "other than n")
-	case g.SkipSpecialTokens != nil && !*g.SkipSpecialTokens:
-		return unsupported("skip_special_tokens", "other than true; return_token_ids tells all tokens")
 	case len(g.BadWords) > 0:
 		return unsupported("bad_words", "use logit_bias")
 	case len(g.AllowedTokenIDs) > 0:

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/llmctl/llmctl/engine"
@@ -18,7 +19,7 @@ func (s *server) chat(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a := s.newAnswer(w, &body.Generation, true)
-	requests, newParser, p := s.chatRequest(&body, a)
+	requests, newParser, p := s.chatRequest(r.Context(), &body, a)
 	if p != nil {
 		p.write(w)
 		return
@@ -26,7 +27,7 @@ func (s *server) chat(w http.ResponseWriter, r *http.Request) {
 	a.generate(w, r, requests, newParser)
 }
 
-func (s *server) chatRequest(body *openai.ChatRequest, a *answer) ([]engine.Request, func() chat.Parser, *problem) {
+func (s *server) chatRequest(ctx context.Context, body *openai.ChatRequest, a *answer) ([]engine.Request, func() chat.Parser, *problem) {
 	if p := s.named(body.Model); p != nil {
 		return nil, nil, p
 	}
@@ -51,7 +52,7 @@ func (s *server) chatRequest(body *openai.ChatRequest, a *answer) ([]engine.Requ
 	if p := s.bound(&request, &body.Generation, 0, "messages"); p != nil {
 		return nil, nil, p
 	}
-	if p := s.guides.guide(held, &request); p != nil { // last: it costs most
+	if p := s.guides.guide(ctx, held, &request); p != nil { // last: it costs most
 		return nil, nil, p
 	}
 	a.logprobs = request.Logprobs
@@ -66,7 +67,7 @@ func (s *server) complete(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a := s.newAnswer(w, &body.Generation, false)
-	requests, p := s.completionRequests(&body, a)
+	requests, p := s.completionRequests(r.Context(), &body, a)
 	if p != nil {
 		p.write(w)
 		return
@@ -74,7 +75,7 @@ func (s *server) complete(w http.ResponseWriter, r *http.Request) {
 	a.generate(w, r, requests, func() chat.Parser { return chat.Chain(nil, nil) })
 }
 
-func (s *server) completionRequests(body *openai.CompletionRequest, a *answer) (requests []engine.Request, p *problem) {
+func (s *server) completionRequests(ctx context.Context, body *openai.CompletionRequest, a *answer) (requests []engine.Request, p *problem) {
 	if p := s.named(body.Model); p != nil {
 		return nil, p
 	}
@@ -109,7 +110,7 @@ func (s *server) completionRequests(body *openai.CompletionRequest, a *answer) (
 		}
 		requests = append(requests, request)
 	}
-	if p := s.guides.guide(held, &common); p != nil {
+	if p := s.guides.guide(ctx, held, &common); p != nil {
 		return nil, p
 	}
 	for i := range requests {
