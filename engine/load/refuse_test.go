@@ -57,7 +57,7 @@ func TestFoldersThatAreRefused(t *testing.T) {
 		}, `tensor "model.norm.weight" is missing`},
 		{"tensor that nothing uses", "llama", func(t *testing.T, dir string) {
 			put(t, dir, append(tensors(t, dir), tensor(t, "model.layers.0.self_attn.q_proj.bias", block.F32, 32)))
-		}, `tensor "model.layers.0.self_attn.q_proj.bias" is not one of a model of this architecture`},
+		}, `tensor "model.layers.0.self_attn.q_proj.bias" of model.safetensors is not one of a model of this architecture`},
 		{"unsupported type", "llama", func(t *testing.T, dir string) {
 			all := tensors(t, dir)
 			for i := range all {
