@@ -19,6 +19,9 @@ type problem struct {
 }
 
 func (p *problem) write(w http.ResponseWriter) {
+	if p.status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "1")
+	}
 	refuse(w, cmp.Or(p.status, http.StatusBadRequest), p.message, p.param, p.code)
 }
 

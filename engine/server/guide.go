@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 
@@ -85,18 +86,18 @@ func addAny(add func(kind, source, param string), param string, schema json.RawM
 	}
 }
 
-func (c *constraint) compile() (*grammar.Grammar, error) {
+func (c *constraint) compile(ctx context.Context) (*grammar.Grammar, error) {
 	switch c.kind {
 	case anyObject:
 		return grammar.JSON(), nil
 	case bySchema:
-		return grammar.Schema(json.RawMessage(c.source), grammar.Options{})
+		return grammar.Schema(ctx, json.RawMessage(c.source), grammar.Options{})
 	case byRegex:
-		return grammar.Regex(c.source)
+		return grammar.Regex(ctx, c.source)
 	}
 	var list []string
 	if err := json.Unmarshal([]byte(c.source), &list); err != nil {
 		return nil, err
 	}
-	return grammar.Choice(list)
+	return grammar.Choice(ctx, list)
 }
