@@ -67,6 +67,15 @@ func TestFoldersThatAreRefused(t *testing.T) {
 			}
 			put(t, dir, all)
 		}, `tensor "model.norm.weight" is of type I16, expected one of F32`},
+		{"a norm that is no number", "llama", func(t *testing.T, dir string) {
+			all := tensors(t, dir)
+			for i := range all {
+				if all[i].Name == "model.norm.weight" {
+					all[i].Kind, all[i].Type, all[i].Data = "F32", block.F32, bytes.Repeat([]byte{0, 0, 0xc0, 0x7f}, 24)
+				}
+			}
+			put(t, dir, all)
+		}, `tensor "model.norm.weight" of model.safetensors is damaged: value 0 is NaN, expected a finite number`},
 		{"tokenizer of another model", "llama", func(t *testing.T, dir string) {
 			path := filepath.Join(dir, "tokenizer.json")
 			data, err := os.ReadFile(path)

@@ -2,6 +2,7 @@ package load
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -62,6 +63,12 @@ func (r *reader) vector(name string, n int) []float32 {
 	}
 	values := make([]float32, n)
 	block.Decode(values, t.Type, t.Data)
+	for i, v := range values {
+		if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
+			r.fail("tensor %q%s is damaged: value %d is %v, expected a finite number", name, r.file(name), i, v)
+			return nil
+		}
+	}
 	return values
 }
 
