@@ -42,16 +42,13 @@ func (f *modeledFlags) add(cmd *cobra.Command) {
 	countVar(flags, &f.tensor, "tp", "modeled: tensor-parallel size")
 	flags.StringVar(&f.weightDType, "weight-dtype", "", "modeled: weight format (default: the model's own)")
 	flags.StringVar(&f.kvDType, "kv-dtype", "", "modeled: KV cache format (default: as the checkpoint declares)")
-	flags.Float64Var(&f.timeScale, "time-scale", 0, "modeled: seconds of the model for each real one, e.g. 10 to go ten times as fast (default 1)")
+	positiveVar(flags, &f.timeScale, "time-scale", maxTimeScale, "modeled: seconds of the model for each real one, e.g. 10 to go ten times as fast (default 1)")
 	flags.StringVar(&f.calibration, "calibration", "", "modeled: a file of llmctl calibrate, whose constants of the step model go before the built-in ones")
 }
 
 // modelDevice gives the engine the limits that the imitated one has on an
 // accelerator, and an executor that takes its time.
 func (f *engineFlags) modelDevice(c *engine.Config, accelerator string) error {
-	if scale := f.modeled.timeScale; scale < 0 || scale > maxTimeScale || scale != scale {
-		return fmt.Errorf("--time-scale %v, expected more than 0 and at most %d", scale, maxTimeScale)
-	}
 	r := sizing.Request{
 		Scenario: profiles.Scenario{
 			Model: f.model, Accelerator: accelerator, Engine: f.modeled.engine, Parallel: profiles.Parallel{Tensor: f.modeled.tensor},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -54,7 +55,7 @@ func (f *engineFlags) add(cmd *cobra.Command) {
 	f.addLimits(cmd, "")
 	flags.StringVar(&f.kvDType, "kv-cache-dtype", "auto", "format of the KV cache, e.g. auto or fp8")
 	flags.StringVarP(&f.quantization, "quantization", "q", "", "run the layers of a model in F32, F16 or BF16 with weights in eight bits: int8, or fp8, which is kept as float16 (default: as they are stored)")
-	flags.Float64Var(&f.memoryUtilization, "gpu-memory-utilization", 0, "share of memory that weights and KV cache may use, e.g. 0.9 (default: a cache for 64k tokens; modeled: vLLM's)")
+	positiveVar(flags, &f.memoryUtilization, "gpu-memory-utilization", 1, "share of memory that weights and KV cache may use, e.g. 0.9 (default: a cache for 64k tokens; modeled: vLLM's)")
 	f.speculative.add(flags)
 	f.text.add(flags)
 	f.modeled.add(cmd)
@@ -129,6 +130,9 @@ without a meaning, of exactly the length that is asked for.`,
 					return usagef("two models, %s and --model %s, expected one", args[0], f.engine.model)
 				}
 				f.engine.model = args[0]
+			}
+			if cmd.Flags().Changed("served-model-name") && (len(f.engine.served) == 0 || slices.Contains(f.engine.served, "")) {
+				return usagef("--served-model-name is empty, expected names, or no flag for the model's own")
 			}
 			return f.run(s)
 		},

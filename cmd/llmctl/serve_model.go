@@ -105,8 +105,6 @@ func (f *engineFlags) config() (engine.Config, error) {
 		return c, fmt.Errorf("%s are for a modeled device (--device %sACCELERATOR)", modeledFlagNames, deviceModeled)
 	case f.maxQueue < 0 || f.workers < 0 || f.queueDelay < 0:
 		return c, errors.New("--max-queue, --max-queue-delay and --workers must not be negative")
-	case f.memoryUtilization < 0 || f.memoryUtilization > 1 || f.memoryUtilization != f.memoryUtilization:
-		return c, fmt.Errorf("--gpu-memory-utilization %v, expected more than 0 and at most 1", f.memoryUtilization)
 	}
 	c.Sched.ReserveFullPrompt = true // vLLM's default
 	c.Sched.DisablePrefixCache = !f.prefixCaching

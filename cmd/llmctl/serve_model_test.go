@@ -108,13 +108,13 @@ func TestModelsThatAreNotServed(t *testing.T) {
 		{"a reasoning parser that does not exist", []string{"--model", tinyModel(t), "--reasoning-parser", "x"}, "qwen3"},
 		{"texts for the built-in model", []string{"--tool-call-parser", "hermes"}, "for a model from files"},
 		{"a policy that does not exist", []string{"--scheduling-policy", "lifo"}, "fcfs or priority"},
-		{"more than all memory", []string{"--gpu-memory-utilization", "1.5"}, "at most 1"},
 		{"a KV format that does not exist", []string{"--kv-cache-dtype", "int3"}, `"int3"`},
 		{"speculation without a method", []string{"--num-speculative-tokens", "3"}, "no method"},
 		{"speculation by what is unknown", []string{"--speculative-config", `{"method":"eagle"}`}, `"eagle" is not supported`},
 		{"speculation with a slip", []string{"--speculative-config", `{"methud":"ngram"}`}, "methud"},
 		{"speculation on a modeled device", []string{"--device", "modeled:h100-sxm-80gb", "--model", "llama-3.1-8b", "--speculative-model", "ngram"}, "not for a modeled device"},
-		{"time that stands still", []string{"--device", "modeled:h100-sxm-80gb", "--model", "llama-3.1-8b", "--time-scale", "-1"}, "--time-scale"},
+		{"absurdly many requests at once", []string{"--max-num-seqs", "1000000000"}, "(max_num_seqs) must be at most 65536, got 1000000000"},
+		{"absurdly many tokens at once", []string{"--max-num-batched-tokens", "100000000000"}, "(max_num_batched_tokens) must be at most 16777216, got 100000000000"},
 		{"sampling by what is unknown", []string{"--model", tinyModel(t), "--generation-config", "x"}, "auto or vllm"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
