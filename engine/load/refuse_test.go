@@ -3,6 +3,7 @@ package load_test
 import (
 	"bytes"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -145,6 +146,11 @@ func TestGGUFFilesThatAreRefused(t *testing.T) {
 		{"absurd sizes", "llama3", map[string]any{"llama.feed_forward_length": uint64(1 << 50)}, nil, `metadata "llama.feed_forward_length" is 1125899906842624, which is too large`},
 		{"values of another width", "llama3", map[string]any{"llama.attention.value_length": uint32(4)}, nil, "keys of 8 and values of 4"},
 		{"a part of a head rotated", "llama3", map[string]any{"llama.rope.dimension_count": uint32(4)}, nil, "4 of 8 elements of a head are rotated"},
+		{"more than a head rotated", "llama3", map[string]any{"llama.rope.dimension_count": uint32(16)}, nil, `metadata "llama.rope.dimension_count" is 16, expected at most the 8 elements of a head`},
+		{"angles of base 0", "llama3", map[string]any{"llama.rope.freq_base": float32(0)}, nil, `metadata "llama.rope.freq_base" is 0, expected more than 0`},
+		{"angles of no base", "llama3", map[string]any{"llama.rope.freq_base": float32(math.NaN())}, nil, `metadata "llama.rope.freq_base" is NaN, expected a finite number`},
+		{"an infinite epsilon", "llama3", map[string]any{"llama.attention.layer_norm_rms_epsilon": float32(math.Inf(1))}, nil, `metadata "llama.attention.layer_norm_rms_epsilon" is +Inf, expected a finite number`},
+		{"an epsilon below 0", "llama3", map[string]any{"llama.attention.layer_norm_rms_epsilon": float32(-1)}, nil, `metadata "llama.attention.layer_norm_rms_epsilon" is -1, expected more than 0`},
 		{"rope scaling of unknown kind", "qwen3", map[string]any{"qwen3.rope.scaling.type": "ntk"}, nil, `rope scaling of type "ntk" is not supported`},
 		{"config of another size", "llama3", map[string]any{"llama.feed_forward_length": uint32(20)}, nil, `tensor "blk.0.ffn_gate.weight" has shape [16 24], expected [20 24]`},
 		{"missing tensor", "llama3", nil, func(all []weights.Stored) []weights.Stored { return without(all, "blk.1.ffn_norm.weight") }, `tensor "blk.1.ffn_norm.weight" is missing`},
