@@ -168,6 +168,8 @@ func (c Config) checkCounts() error {
 		{"number of KV blocks", int64(c.Blocks), 0, math.MaxInt32},        // kv.Block
 		{"KV cache in bytes", c.KVBytes, 0, math.MaxInt64},
 		{"memory limit in bytes", c.MemoryLimit, 0, math.MaxInt64},
+		{"number of requests running at once (max_num_seqs)", int64(c.Sched.MaxNumSeqs), 1, maxNumSeqs},
+		{"tokens of one step (max_num_batched_tokens)", int64(c.Sched.MaxNumBatchedTokens), 1, maxStepTokens},
 		{"number of workers", int64(c.Workers), 0, maxWorkers},
 		{"length of the queue", int64(c.MaxQueue), 0, math.MaxInt32},
 		{"prompt tokens in the queue", int64(c.MaxQueueTokens), 0, math.MaxInt64},
@@ -189,7 +191,11 @@ func (c Config) checkCounts() error {
 
 const (
 	maxKVBytes = 1 << 40
-	maxWorkers = 1024 // far beyond the cores of any machine; each costs a goroutine and scratch memory
+	// maxNumSeqs and maxStepTokens are far beyond what one server runs, and below what
+	// its memory would overflow at.
+	maxNumSeqs    = 1 << 16
+	maxStepTokens = 1 << 24
+	maxWorkers    = 1024 // far beyond the cores of any machine; each costs a goroutine and scratch memory
 )
 
 // executor returns the configured executor, or one on the CPU.

@@ -43,6 +43,7 @@ type Engine struct {
 	sequences []*model.Sequence
 	results   []sched.Result
 	step      Step    // for the step log
+	broken    []*live // of the step: whose logits are not finite
 	faults    []error // not yet reported
 }
 

@@ -265,6 +265,48 @@ func TestAFailedStepEndsRequestsAndForgetsTheCache(t *testing.T) {
 	}
 }
 
+// breaking is an executor for which the model gives no numbers after a prompt that
+// begins with 7.
+type breaking struct{ script }
+
+func (b breaking) Execute(s []*model.Sequence) error {
+	for _, q := range s {
+		q.Broken = q.Start == 0 && q.Tokens[0] == 7
+	}
+	return b.script.Execute(s)
+}
+
+func TestARequestWithoutNumbersFailsAlone(t *testing.T) {
+	var heard []error
+	e := startFor(t, Config{Executor: breaking{says()}, OnError: func(err error) { heard = append(heard, err) }})
+	for _, n := range []int{1, 3} {
+		heard = nil
+		s := submit(t, e, Request{Tokens: []int32{7, 1, 2}, MaxTokens: 5, N: n})
+		ended := 0
+		for {
+			event, err := s.Next(t.Context())
+			if err != nil {
+				break
+			}
+			if ended++; event.Finish != sched.Failed || event.Text != "" {
+				t.Errorf("%q ended with %q, want an error", event.Text, event.Finish)
+			}
+		}
+		if ended != n {
+			t.Errorf("%d of %d answers ended", ended, n)
+		}
+		if got := collect(t, submit(t, e, Request{Tokens: words(9, 1), MaxTokens: 5})); got.Finish != sched.Length {
+			t.Errorf("another request ended with %q", got.Finish)
+		}
+		if len(heard) != 1 || !strings.Contains(heard[0].Error(), "the logits of 1 of 1 sequences are not finite") {
+			t.Errorf("OnError heard %v", heard)
+		}
+	}
+	if stats := e.Stats(); stats.Running+stats.Waiting != 0 {
+		t.Errorf("%d run and %d wait", stats.Running, stats.Waiting)
+	}
+}
+
 func TestQueueLimit(t *testing.T) {
 	g := newGate()
 	e := start(t, Config{Executor: g, MaxQueue: 2, Sched: sched.Config{MaxNumSeqs: 1, MaxNumBatchedTokens: 16, MaxModelLen: 256}})

@@ -102,13 +102,14 @@ func (e *Engine) run(batch *sched.Batch) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.stats.StepTokens.observe(float64(batch.Tokens))
-	e.results = e.results[:0]
+	e.results, e.broken = e.results[:0], e.broken[:0]
 	for i := range batch.Entries {
 		e.collect(&batch.Entries[i], now)
 	}
 	for _, f := range e.sched.Complete(batch, e.results) {
 		e.finish(e.answers[f.ID], f.Reason)
 	}
+	e.failBroken(batch)
 	for _, r := range e.results {
 		if a, ok := e.answers[r.ID]; ok {
 			a.publish()
@@ -144,6 +145,10 @@ func (e *Engine) execute() error {
 // collect takes what a step gave one entry.
 func (e *Engine) collect(entry *sched.Entry, now time.Duration) {
 	a := e.answers[entry.ID]
+	if a.sequence.Broken {
+		e.broken = append(e.broken, a.of)
+		return // the scheduler fails an entry that should have a token and has none
+	}
 	if a.index == 0 {
 		a.score()
 	}
@@ -159,6 +164,21 @@ func (e *Engine) collect(entry *sched.Entry, now time.Duration) {
 	if first && len(a.of.answers) > 1 {
 		e.fork(a, entry.Cached, now)
 	}
+}
+
+// failBroken ends the requests for which the model gave no numbers: all that could be
+// said of them would be made up.
+func (e *Engine) failBroken(batch *sched.Batch) {
+	if len(e.broken) == 0 {
+		return
+	}
+	e.faults = append(e.faults, fmt.Errorf("step %d of model %q: the logits of %d of %d sequences are not finite, so their requests fail: the weights or the type of the KV cache cannot be right",
+		batch.Step, e.shape.Name, len(e.broken), len(batch.Entries)))
+	for _, l := range e.broken {
+		e.abort(l)
+		e.finishRequest(l, sched.Failed)
+	}
+	clear(e.broken)
 }
 
 // finish ends an answer, and with the last one its request.

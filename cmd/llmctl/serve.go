@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -138,6 +139,9 @@ were cut.`,
 					return usagef("two models, %s and --model %s, expected one", args[0], f.engine.model)
 				}
 				f.engine.model = args[0]
+			}
+			if cmd.Flags().Changed("served-model-name") && (len(f.engine.served) == 0 || slices.Contains(f.engine.served, "")) {
+				return usagef("--served-model-name is empty, expected names, or no flag for the model's own")
 			}
 			return f.run(s)
 		},

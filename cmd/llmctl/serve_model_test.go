@@ -121,6 +121,8 @@ func TestModelsThatAreNotServed(t *testing.T) {
 		{"speculation by what is unknown", []string{"--speculative-config", `{"method":"eagle"}`}, `"eagle" is not supported`},
 		{"speculation with a slip", []string{"--speculative-config", `{"methud":"ngram"}`}, "methud"},
 		{"speculation on a modeled device", []string{"--device", "modeled:h100-sxm-80gb", "--model", "llama-3.1-8b", "--speculative-model", "ngram"}, "not for a modeled device"},
+		{"absurdly many requests at once", []string{"--max-num-seqs", "1000000000"}, "(max_num_seqs) must be at most 65536, got 1000000000"},
+		{"absurdly many tokens at once", []string{"--max-num-batched-tokens", "100000000000"}, "(max_num_batched_tokens) must be at most 16777216, got 100000000000"},
 		{"sampling by what is unknown", []string{"--model", tinyModel(t), "--generation-config", "x"}, "auto or vllm"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/llmctl/llmctl/internal/openai"
 )
 
 // Choice is tool_choice: Mode is "none", "auto", "required" or "function", the last
@@ -34,10 +37,12 @@ func ParseChoice(data json.RawMessage, tools int) (c Choice, err error) {
 		}
 	} else {
 		var named struct {
-			Type     string
-			Function struct{ Name string }
+			Type     string `json:"type"`
+			Function struct {
+				Name string `json:"name"`
+			} `json:"function"`
 		}
-		if json.Unmarshal(data, &named) != nil || named.Type != "function" || named.Function.Name == "" {
+		if openai.Unmarshal(bytes.Clone(data), &named) != nil || named.Type != "function" || named.Function.Name == "" {
 			return c, bad
 		}
 		c = Choice{Mode: "function", Name: named.Function.Name}
@@ -55,14 +60,29 @@ type tool struct {
 	} `json:"function"`
 }
 
+// toolProblem says what is wrong with a tool's JSON without the words of our own types.
+func toolProblem(err error) string {
+	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		if kind.Field == "" {
+			return "expected an object, got " + kind.Value
+		}
+		what := "an object"
+		if kind.Type.Kind() == reflect.String {
+			what = "a string"
+		}
+		return fmt.Sprintf("%s: expected %s, got %s", kind.Field, what, kind.Value)
+	}
+	return err.Error()
+}
+
 // ToolSchema returns the JSON schema that an answer must follow when tools must be
 // called: for a named function its parameters, for "required" a list of calls with
 // name and parameters. ok is false when the answer is free.
 func ToolSchema(tools []json.RawMessage, c Choice) (schema json.RawMessage, ok bool, err error) {
 	parsed := make([]tool, len(tools))
 	for i, data := range tools {
-		if err := json.Unmarshal(data, &parsed[i]); err != nil {
-			return nil, false, fmt.Errorf("tools[%d]: %w", i, err)
+		if err := openai.Unmarshal(bytes.Clone(data), &parsed[i]); err != nil {
+			return nil, false, fmt.Errorf("tools[%d]: %s", i, toolProblem(err))
 		}
 		if parsed[i].Function.Name == "" {
 			return nil, false, fmt.Errorf("tools[%d].function.name is missing", i)
@@ -238,10 +258,9 @@ func (r *required) step(d *Delta) bool {
 	return true
 }
 
-func (r *required) Flush() (d Delta) {
-	if r.scan != nil && !r.told || r.scan == nil && !r.begun {
-		d.Content = r.held
-	}
+// Flush drops a call that was cut off before its arguments began, as vLLM does: a client
+// that wants calls can do nothing with half of a list.
+func (r *required) Flush() Delta {
 	r.held = ""
-	return d
+	return Delta{}
 }

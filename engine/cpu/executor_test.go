@@ -14,6 +14,7 @@ import (
 	"github.com/llmctl/llmctl/engine/model"
 	"github.com/llmctl/llmctl/engine/reference"
 	"github.com/llmctl/llmctl/internal/tokenizer"
+	"github.com/llmctl/llmctl/internal/weights/block"
 	"github.com/llmctl/llmctl/profiles"
 )
 
@@ -282,5 +283,26 @@ func BenchmarkDecode(b *testing.B) {
 			}
 			b.ReportMetric(float64(c.batch*b.N)/b.Elapsed().Seconds(), "tokens/s")
 		})
+	}
+}
+
+// What a damaged model computes is no answer, in whatever type its matrices are.
+func TestNumbersThatAreNotFiniteAreTold(t *testing.T) {
+	for _, kind := range []block.Type{block.F32, block.Q8_0} {
+		for name, value := range map[string]float32{"NaN": float32(math.NaN()), "Inf": float32(math.Inf(1))} {
+			t.Run(kind.String()+" "+name, func(t *testing.T) {
+				w := families[0].of(t, kind)
+				e := start(t, w, Config{Blocks: 8, BlockSize: 4})
+				q := &model.Sequence{Tokens: vocabulary(w.Vocab, 1)[:3], Blocks: identity(8), Sample: true}
+				if err := e.Execute([]*model.Sequence{q}); err != nil || q.Broken {
+					t.Fatalf("a sound model: %v, broken %t", err, q.Broken)
+				}
+				w.FinalNorm = slices.Clone(w.FinalNorm)
+				w.FinalNorm[1] = value
+				if err := e.Execute([]*model.Sequence{q}); err != nil || !q.Broken {
+					t.Errorf("%v, broken %t", err, q.Broken)
+				}
+			})
+		}
 	}
 }

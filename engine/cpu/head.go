@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"math"
+
 	"github.com/llmctl/llmctl/engine/cpu/matrix"
 	"github.com/llmctl/llmctl/engine/cpu/vector"
 	"github.com/llmctl/llmctl/engine/model"
@@ -10,7 +12,10 @@ import (
 const roundPlaces = 32
 
 // place is a token whose logits are wanted: the number-th of its sequence.
-type place struct{ sequence, row, number int }
+type place struct {
+	sequence, row, number int
+	broken                bool // what its token has become is not finite
+}
 
 // turn is a round's places first to last−1, all of one sequence.
 type turn struct {
@@ -60,7 +65,9 @@ func (e *Executor) score() {
 // preparePart norms what a place's token has become.
 func (e *Executor) preparePart(_, part int) {
 	w := e.weights
-	vector.Norm(e.ends.Row(part), e.x[e.round[part].row*w.Hidden:][:w.Hidden], w.FinalNorm, w.NormEpsilon)
+	p := &e.round[part]
+	vector.Norm(e.ends.Row(part), e.x[p.row*w.Hidden:][:w.Hidden], w.FinalNorm, w.NormEpsilon)
+	p.broken = !finite(e.ends.Row(part)) // eight bits have no NaN, so that logits would not show it
 	if e.head.Quantized() {
 		e.ends.Quantize(part, 0, w.Hidden)
 	}
@@ -78,6 +85,19 @@ func (e *Executor) takePart(worker, part int) {
 			vector.Add(logits, w.Offsets)
 		}
 		p := e.round[i]
+		if p.broken {
+			logits[0] = float32(math.NaN())
+		}
 		t.over = !e.workers[worker].sampler.Take(e.rows[p.row].sequence, p.number, logits)
 	}
+}
+
+// finite reports whether no value is NaN or infinite.
+func finite(values []float32) bool {
+	for _, v := range values {
+		if v-v != 0 {
+			return false
+		}
+	}
+	return true
 }

@@ -52,20 +52,15 @@ type state struct {
 
 // assemble makes the automaton of rules that have been written. Rule 0 is what the
 // whole text must be.
-func assemble(drafts []*draft) *Grammar {
+func assemble(drafts []*draft, m *meter) *Grammar {
 	g := &Grammar{}
-	budget := maxWork
-	local := make([][]fixed, len(drafts))
-	total := 0
 	for i, d := range drafts {
-		local[i] = determinize(d, &budget, maxStates-total)
-		g.rules = append(g.rules, rule{start: int32(total), container: d.container, common: d.common})
-		total += len(local[i])
-	}
-	for i, states := range local {
+		states := determinize(d, m, maxStates-len(g.states))
+		g.rules = append(g.rules, rule{start: int32(len(g.states)), container: d.container, common: d.common})
 		g.lay(int32(i), states)
+		drafts[i] = nil // all of them and their automata at once would be much memory
 	}
-	g.measure()
+	g.measure(m)
 	if g.states[g.rules[0].start].height == never {
 		fail("schema allows no value at all: its keywords contradict each other")
 	}

@@ -92,6 +92,7 @@ func (c *compiler) properties(s set) properties {
 		p.open = false
 	}
 	for _, n := range p.names {
+		c.meter.spend(4 * len(s) * len(s))
 		value, declared := set{}, false
 		for _, v := range s {
 			f := v.fields["properties"]

@@ -3,7 +3,7 @@
 // is made of such tokens can miss the form.
 //
 //	v := grammar.NewVocabulary(t.Size(), t.Bytes, t.Special, ends) // once per tokenizer
-//	g, err := grammar.Schema(schema, grammar.Options{})           // once per schema
+//	g, err := grammar.Schema(ctx, schema, grammar.Options{})      // once per schema
 //	m := g.Matcher(v)                                              // once per request
 //	for !m.Done() {
 //		m.Mask(bits)

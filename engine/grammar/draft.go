@@ -1,8 +1,8 @@
 package grammar
 
 import (
+	"context"
 	"fmt"
-	"slices"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -14,10 +14,10 @@ const (
 	maxNesting      = 200       // levels of a schema's own JSON
 	maxRules        = 1 << 14   // values that are described apart
 	maxAlternatives = 1 << 10   // branches that are left of anyOf and allOf together
-	maxEdges        = 1 << 20   // of all rules, before they are made deterministic
+	maxEdges        = 1 << 19   // of all rules, before they are made deterministic
 	maxStates       = 1 << 17   // of all rules, after that
-	maxCells        = 1 << 23   // of all transition tables
-	maxWork         = 1 << 25   // steps of making rules deterministic
+	maxBranches     = 1 << 20   // of one rule, while it is made so
+	maxCells        = 1 << 22   // of all transition tables
 	depthOfNesting  = 64        // objects and arrays within one another in a document
 	noRule          = int32(-1) // an edge that reads bytes
 	silent          = int32(-2) // an edge that reads nothing
@@ -49,6 +49,7 @@ const (
 // failure, which compile turns into an error: bounds are checked at the bottom of
 // deep recursions.
 type compiler struct {
+	meter    *meter
 	rules    []*draft
 	index    map[string]int32
 	edges    int
@@ -68,8 +69,8 @@ func tooLarge(format string, args ...any) {
 	fail("schema is too large: %s", fmt.Sprintf(format, args...))
 }
 
-func newCompiler(o Options) *compiler {
-	return &compiler{index: map[string]int32{}, expanded: map[*value][]set{}, checkers: map[*value]*jsonschema.Schema{}, options: o}
+func newCompiler(ctx context.Context, o Options) *compiler {
+	return &compiler{meter: newMeter(ctx), index: map[string]int32{}, expanded: map[*value][]set{}, checkers: map[*value]*jsonschema.Schema{}, options: o}
 }
 
 // compile makes a grammar of the rule that root writes and of all that it calls.
@@ -89,7 +90,7 @@ func (c *compiler) compile(root func(*draft)) (g *Grammar, err error) {
 	for i := 0; i < len(c.rules); i++ {
 		c.rules[i].build(c.rules[i])
 	}
-	return assemble(c.rules), nil
+	return assemble(c.rules, c.meter), nil
 }
 
 // rule is the number of the rule with a key; build writes it when it is new.
@@ -116,6 +117,7 @@ func (d *draft) add(from int32, e draftEdge) {
 	if d.c.edges++; d.c.edges > maxEdges {
 		tooLarge("more than %d transitions", maxEdges)
 	}
+	d.c.meter.spend(1)
 	d.edges[from] = append(d.edges[from], e)
 }
 
@@ -176,22 +178,4 @@ func (d *draft) space(from int32) int32 {
 	d.skip(from, to)
 	d.byteIn(from, to, ' ', ' ')
 	return to
-}
-
-// closure extends states by those that are reached without reading, sorted.
-func (d *draft) closure(states []int32, seen []bool) []int32 {
-	for i := 0; i < len(states); i++ {
-		seen[states[i]] = true
-		for _, e := range d.edges[states[i]] {
-			if e.rule == silent && !seen[e.to] {
-				seen[e.to] = true
-				states = append(states, e.to)
-			}
-		}
-	}
-	for _, s := range states {
-		seen[s] = false
-	}
-	slices.Sort(states)
-	return slices.Compact(states)
 }

@@ -1,6 +1,7 @@
 package grammar
 
 import (
+	"context"
 	"encoding/json"
 	"testing"
 )
@@ -17,7 +18,7 @@ func FuzzSchema(f *testing.F) {
 	}
 	v := testVocabulary()
 	f.Fuzz(func(t *testing.T, schema []byte, seed uint64) {
-		g, err := Schema(json.RawMessage(schema), Options{Open: seed%2 == 0})
+		g, err := Schema(context.Background(), json.RawMessage(schema), Options{Open: seed%2 == 0})
 		if err != nil {
 			return
 		}
@@ -43,7 +44,7 @@ func FuzzMatcher(f *testing.F) {
 	f.Add([]byte(personDocument), uint8(9))
 	f.Add([]byte(`{"name": "\ud83d\ude00", "age": 15`), uint8(3))
 	v := testVocabulary()
-	g, err := Schema([]byte(personSchema), Options{})
+	g, err := Schema(context.Background(), []byte(personSchema), Options{})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -80,7 +81,7 @@ func FuzzRegex(f *testing.F) {
 	}
 	v := testVocabulary()
 	f.Fuzz(func(t *testing.T, pattern string) {
-		g, err := Regex(pattern)
+		g, err := Regex(context.Background(), pattern)
 		if err == nil {
 			allowed(t, g.Matcher(v), v)
 		}

@@ -1,6 +1,7 @@
 package grammar
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,7 +25,7 @@ type Options struct {
 func JSON() *Grammar { return anyObject() }
 
 var anyObject = sync.OnceValue(func() *Grammar {
-	c := newCompiler(Options{})
+	c := newCompiler(context.Background(), Options{})
 	g, err := c.compile(func(d *draft) {
 		d.call(first, last, c.rule("object", true, func(d *draft) { c.object(d, nil) }))
 	})
@@ -36,17 +37,20 @@ var anyObject = sync.OnceValue(func() *Grammar {
 
 // Schema is the grammar of the JSON documents for which a JSON Schema holds. Errors are
 // for whoever wrote the schema: they name the place and the keyword. A schema that costs
-// too much is refused as "schema is too large: …".
-func Schema(schema json.RawMessage, o Options) (*Grammar, error) { return compileSchema(schema, o) }
+// too much is refused as "schema is too large: …". When ctx ends, compilation does, with
+// its cause.
+func Schema(ctx context.Context, schema json.RawMessage, o Options) (*Grammar, error) {
+	return compileSchema(ctx, schema, o)
+}
 
 // Regex is the grammar of the texts that a regular expression matches as a whole, in
 // the dialect that ECMA-262 and RE2 have in common.
-func Regex(pattern string) (*Grammar, error) {
+func Regex(ctx context.Context, pattern string) (*Grammar, error) {
 	s, err := parsePattern(pattern, false)
 	if err != nil {
 		return nil, err
 	}
-	g, err := newCompiler(Options{}).compile(func(d *draft) { d.write(first, last, s, d.raw) })
+	g, err := newCompiler(ctx, Options{}).compile(func(d *draft) { d.write(first, last, s, d.raw) })
 	if err != nil {
 		return nil, fmt.Errorf("pattern %q: %w", pattern, err)
 	}
@@ -54,11 +58,11 @@ func Regex(pattern string) (*Grammar, error) {
 }
 
 // Choice is the grammar of a few fixed texts.
-func Choice(choices []string) (*Grammar, error) {
+func Choice(ctx context.Context, choices []string) (*Grammar, error) {
 	if len(choices) == 0 {
 		return nil, errors.New("choice has no texts to choose from")
 	}
-	return newCompiler(Options{}).compile(func(d *draft) {
+	return newCompiler(ctx, Options{}).compile(func(d *draft) {
 		for _, c := range choices {
 			d.text(first, last, c)
 		}

@@ -14,7 +14,7 @@ func (g *Grammar) cost(r int32) int32 {
 // measure finds the height of every state: the least fixed point, from below in the
 // number of calls that may be nested. Rules are visited from the last to the first,
 // because a rule mostly calls those that were written after it.
-func (g *Grammar) measure() {
+func (g *Grammar) measure(m *meter) {
 	for i := range g.states {
 		if !g.states[i].final {
 			g.states[i].height = never
@@ -25,14 +25,13 @@ func (g *Grammar) measure() {
 		end[r] = g.rules[r].start
 	}
 	end[len(g.rules)] = int32(len(g.states))
-	work := maxWork
 	for changed := true; changed; {
 		changed = false
 		for r := len(g.rules) - 1; r >= 0; r-- {
 			for again := true; again; {
 				again = false
 				for s := end[r+1] - 1; s >= end[r]; s-- {
-					if g.lower(s, &work) {
+					if g.lower(s, m) {
 						again, changed = true, true
 					}
 				}
@@ -47,7 +46,7 @@ func (g *Grammar) measure() {
 }
 
 // lower recomputes the height of a state and says whether it fell.
-func (g *Grammar) lower(s int32, work *int) bool {
+func (g *Grammar) lower(s int32, m *meter) bool {
 	st := &g.states[s]
 	if st.height == 0 {
 		return false
@@ -58,9 +57,7 @@ func (g *Grammar) lower(s int32, work *int) bool {
 	}
 	if st.row >= 0 {
 		w := g.width(st.rule)
-		if *work -= int(w); *work < 0 {
-			tooLarge("its values refer to each other too much")
-		}
+		m.spend(int(w)/8 + 1)
 		for _, to := range g.cells[st.row : st.row+w] {
 			if to >= 0 {
 				least = min(least, g.states[to].height)

@@ -69,6 +69,7 @@ func (c *compiler) holds(v, listed *value, alone bool) bool {
 	}
 	checker := c.checkers[v]
 	if checker == nil {
+		c.meter.spend(len(c.document.raw)) // which is read again
 		var err error
 		if checker, err = c.checker(v); err != nil {
 			fail("schema at %s: %w", v.pointer(), err)

@@ -1,6 +1,7 @@
 package grammar
 
 import (
+	"context"
 	"fmt"
 	"math/big"
 	"slices"
@@ -13,14 +14,14 @@ import (
 
 func TestRegexAndChoice(t *testing.T) {
 	regex := func(p string) *Grammar {
-		g, err := Regex(p)
+		g, err := Regex(context.Background(), p)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return g
 	}
 	choice := func(c ...string) *Grammar {
-		g, err := Choice(c)
+		g, err := Choice(context.Background(), c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,10 +53,10 @@ func TestRegexAndChoice(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Choice(nil); err == nil {
+	if _, err := Choice(context.Background(), nil); err == nil {
 		t.Error("a choice of nothing is taken")
 	}
-	if _, err := Regex(`(a)\1`); err == nil || !strings.Contains(err.Error(), "parsing pattern") {
+	if _, err := Regex(context.Background(), `(a)\1`); err == nil || !strings.Contains(err.Error(), "parsing pattern") {
 		t.Errorf("a reference back: %v", err)
 	}
 }
@@ -98,7 +99,7 @@ func TestBoundsOfNumbersAreExact(t *testing.T) {
 			}
 		}
 		schema += "}"
-		g, err := Schema([]byte(schema), Options{})
+		g, err := Schema(context.Background(), []byte(schema), Options{})
 		free := !strings.Contains(schema, "imum")
 		check := validatorFor(t, schema)
 		for range 40 {
@@ -216,7 +217,7 @@ func TestTokensThatAreNoText(t *testing.T) {
 		}
 	}
 	long := NewVocabulary(2, func(t int32) []byte { return slices.Repeat([]byte("a"), 5000*int(t)+1) }, func(int32) bool { return false }, nil)
-	g, err := Regex("a*")
+	g, err := Regex(context.Background(), "a*")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +229,7 @@ func TestTokensThatAreNoText(t *testing.T) {
 func TestTokensWithTheSameBytes(t *testing.T) {
 	texts := []string{"ab", "a", "ab", "", "ab", "b"}
 	v := NewVocabulary(len(texts), func(t int32) []byte { return []byte(texts[t]) }, func(int32) bool { return false }, []int32{3, 3, 99, -1})
-	g, err := Choice([]string{"ab"})
+	g, err := Choice(context.Background(), []string{"ab"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -304,7 +305,7 @@ func TestAmbiguousAlternativesDoNotMultiply(t *testing.T) {
 
 // A call may need less depth than what must come after it.
 func TestACallIsNotMadeWhenWhatFollowsNestsTooDeep(t *testing.T) {
-	c := newCompiler(Options{})
+	c := newCompiler(context.Background(), Options{})
 	g, err := c.compile(func(d *draft) {
 		pair := func(key, open, closing string, inner func(d *draft, from, to int32)) int32 {
 			return c.rule(key, true, func(d *draft) {

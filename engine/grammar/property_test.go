@@ -1,6 +1,7 @@
 package grammar
 
 import (
+	"context"
 	"slices"
 	"testing"
 
@@ -77,7 +78,7 @@ func TestRandomWalksEndInValidDocuments(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		schema := withDefinitions(drawSchema(t, 3).schema)
 		o := Options{Compact: rapid.Bool().Draw(t, "compact"), Open: rapid.Bool().Draw(t, "open")}
-		g, err := Schema([]byte(schema), o)
+		g, err := Schema(context.Background(), []byte(schema), o)
 		if err != nil {
 			t.Fatalf("%s: %v", schema, err)
 		}
@@ -93,7 +94,7 @@ func TestDocumentsAreAcceptedHoweverTheyAreCut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSchema(t, 3)
 		schema := withDefinitions(s.schema)
-		g, err := Schema([]byte(schema), Options{Compact: rapid.Bool().Draw(t, "compact"), Open: rapid.Bool().Draw(t, "open")})
+		g, err := Schema(context.Background(), []byte(schema), Options{Compact: rapid.Bool().Draw(t, "compact"), Open: rapid.Bool().Draw(t, "open")})
 		if err != nil {
 			t.Fatalf("%s: %v", schema, err)
 		}
@@ -130,7 +131,7 @@ func TestRollbackAndCloneAreExact(t *testing.T) {
 	v := testVocabulary()
 	rapid.Check(t, func(t *rapid.T) {
 		schema := withDefinitions(drawSchema(t, 2).schema)
-		g, err := Schema([]byte(schema), Options{})
+		g, err := Schema(context.Background(), []byte(schema), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

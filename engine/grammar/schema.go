@@ -1,6 +1,7 @@
 package grammar
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -30,12 +31,12 @@ var nullSchema = &value{
 }
 
 // compileSchema makes a grammar of a schema.
-func compileSchema(raw json.RawMessage, o Options) (*Grammar, error) {
+func compileSchema(ctx context.Context, raw json.RawMessage, o Options) (*Grammar, error) {
 	doc, err := parseDocument(raw)
 	if err != nil {
 		return nil, err
 	}
-	c := newCompiler(o)
+	c := newCompiler(ctx, o)
 	c.document = doc
 	return c.compile(func(d *draft) { c.value(d, first, last, set{doc.root}) })
 }
@@ -83,6 +84,7 @@ func (c *compiler) cross(a, b []set, at *value) []set {
 	for _, x := range a {
 		for _, y := range b {
 			z := join(x, y)
+			c.meter.spend(4 * (1 + len(z)))
 			if k := key("", z); !seen[k] {
 				seen[k] = true
 				out = append(out, z)

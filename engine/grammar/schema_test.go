@@ -1,6 +1,7 @@
 package grammar
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -160,7 +161,7 @@ func TestSchemasThatAreRefused(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			begin := time.Now()
-			_, err := Schema(json.RawMessage(c.schema), Options{})
+			_, err := Schema(context.Background(), json.RawMessage(c.schema), Options{})
 			t.Logf("%v after %v", err, time.Since(begin))
 			switch {
 			case c.want == "" && err != nil:

@@ -54,7 +54,7 @@ func lengths(least, most int) *shape {
 
 // intersect is the shape of strings that both shapes take: the product automaton, as
 // far as it can be reached.
-func intersect(a, b *shape) *shape {
+func intersect(a, b *shape, m *meter) *shape {
 	p := newShape()
 	type pair struct{ a, b int32 }
 	index := map[pair]int32{{first, first}: first, {last, last}: last}
@@ -73,7 +73,9 @@ func intersect(a, b *shape) *shape {
 		q := queue[len(queue)-1]
 		queue = queue[:len(queue)-1]
 		from := index[q]
-		if edges += (len(a.edges[q.a]) + 1) * (len(b.edges[q.b]) + 1); edges > maxEdges {
+		pairs := (len(a.edges[q.a]) + 1) * (len(b.edges[q.b]) + 1)
+		m.spend(4 * pairs)
+		if edges += pairs; edges > maxEdges {
 			tooLarge("a string has several patterns or lengths that combine in too many ways")
 		}
 		for _, x := range a.edges[q.a] {
@@ -143,12 +145,15 @@ func (r stringRule) write(d *draft) {
 	if r.least > 0 || r.most >= 0 {
 		s, free = lengths(r.least, r.most), false
 	}
+	m := d.c.meter
+	m.spend(4 * len(s.edges))
 	and := func(other *shape) {
+		m.spend(4 * len(other.edges))
 		if free {
 			s, free = other, false
 			return
 		}
-		s = intersect(s, other)
+		s = intersect(s, other, m)
 	}
 	for i, p := range r.patterns {
 		other, err := parsePattern(p, true)

@@ -1,6 +1,7 @@
 package grammar
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -46,7 +47,7 @@ func testVocabulary() *Vocabulary {
 
 func mustSchema(t testing.TB, schema string, o Options) *Grammar {
 	t.Helper()
-	g, err := Schema(json.RawMessage(schema), o)
+	g, err := Schema(context.Background(), json.RawMessage(schema), o)
 	if err != nil {
 		t.Fatalf("schema %s: %v", schema, err)
 	}

@@ -51,6 +51,11 @@ func Open(path string, o Options) (*Model, error) {
 		o.Name = name(path)
 	}
 	switch {
+	case info.IsDir() && strings.EqualFold(filepath.Ext(path), ".gguf"):
+		if _, err := os.Stat(filepath.Join(path, "config.json")); err != nil {
+			return nil, fmt.Errorf("opening model: %s is a folder without config.json, expected a GGUF file, or a folder with config.json and *.safetensors", path)
+		}
+		return openFolder(path, o)
 	case info.IsDir():
 		return openFolder(path, o)
 	case strings.EqualFold(filepath.Ext(path), ".gguf"):

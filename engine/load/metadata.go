@@ -2,6 +2,7 @@ package load
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/llmctl/llmctl/internal/tokenizer/hf"
@@ -40,8 +41,22 @@ func (m *metadata) number(key string) int {
 	return int(n)
 }
 
+// real is a finite number of the architecture; 0 when it is absent.
 func (m *metadata) real(key string) float64 {
 	x, _ := value(m, m.file.Float, m.architecture+"."+key)
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		m.fail("metadata %q is %v, expected a finite number", m.architecture+"."+key, x)
+		return 0
+	}
+	return x
+}
+
+// positive is a number of the architecture that is above 0 where it is there.
+func (m *metadata) positive(key string) float64 {
+	x := m.real(key)
+	if _, ok := value(m, m.file.Float, m.architecture+"."+key); ok && x <= 0 {
+		m.fail("metadata %q is %v, expected more than 0", m.architecture+"."+key, x)
+	}
 	return x
 }
 

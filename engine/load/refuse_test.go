@@ -3,6 +3,7 @@ package load_test
 import (
 	"bytes"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -57,7 +58,7 @@ func TestFoldersThatAreRefused(t *testing.T) {
 		}, `tensor "model.norm.weight" is missing`},
 		{"tensor that nothing uses", "llama", func(t *testing.T, dir string) {
 			put(t, dir, append(tensors(t, dir), tensor(t, "model.layers.0.self_attn.q_proj.bias", block.F32, 32)))
-		}, `tensor "model.layers.0.self_attn.q_proj.bias" is not one of a model of this architecture`},
+		}, `tensor "model.layers.0.self_attn.q_proj.bias" of model.safetensors is not one of a model of this architecture`},
 		{"unsupported type", "llama", func(t *testing.T, dir string) {
 			all := tensors(t, dir)
 			for i := range all {
@@ -67,6 +68,15 @@ func TestFoldersThatAreRefused(t *testing.T) {
 			}
 			put(t, dir, all)
 		}, `tensor "model.norm.weight" is of type I16, expected one of F32`},
+		{"a norm that is no number", "llama", func(t *testing.T, dir string) {
+			all := tensors(t, dir)
+			for i := range all {
+				if all[i].Name == "model.norm.weight" {
+					all[i].Kind, all[i].Type, all[i].Data = "F32", block.F32, bytes.Repeat([]byte{0, 0, 0xc0, 0x7f}, 24)
+				}
+			}
+			put(t, dir, all)
+		}, `tensor "model.norm.weight" of model.safetensors is damaged: value 0 is NaN, expected a finite number`},
 		{"tokenizer of another model", "llama", func(t *testing.T, dir string) {
 			path := filepath.Join(dir, "tokenizer.json")
 			data, err := os.ReadFile(path)
@@ -136,6 +146,11 @@ func TestGGUFFilesThatAreRefused(t *testing.T) {
 		{"absurd sizes", "llama3", map[string]any{"llama.feed_forward_length": uint64(1 << 50)}, nil, `metadata "llama.feed_forward_length" is 1125899906842624, which is too large`},
 		{"values of another width", "llama3", map[string]any{"llama.attention.value_length": uint32(4)}, nil, "keys of 8 and values of 4"},
 		{"a part of a head rotated", "llama3", map[string]any{"llama.rope.dimension_count": uint32(4)}, nil, "4 of 8 elements of a head are rotated"},
+		{"more than a head rotated", "llama3", map[string]any{"llama.rope.dimension_count": uint32(16)}, nil, `metadata "llama.rope.dimension_count" is 16, expected at most the 8 elements of a head`},
+		{"angles of base 0", "llama3", map[string]any{"llama.rope.freq_base": float32(0)}, nil, `metadata "llama.rope.freq_base" is 0, expected more than 0`},
+		{"angles of no base", "llama3", map[string]any{"llama.rope.freq_base": float32(math.NaN())}, nil, `metadata "llama.rope.freq_base" is NaN, expected a finite number`},
+		{"an infinite epsilon", "llama3", map[string]any{"llama.attention.layer_norm_rms_epsilon": float32(math.Inf(1))}, nil, `metadata "llama.attention.layer_norm_rms_epsilon" is +Inf, expected a finite number`},
+		{"an epsilon below 0", "llama3", map[string]any{"llama.attention.layer_norm_rms_epsilon": float32(-1)}, nil, `metadata "llama.attention.layer_norm_rms_epsilon" is -1, expected more than 0`},
 		{"rope scaling of unknown kind", "qwen3", map[string]any{"qwen3.rope.scaling.type": "ntk"}, nil, `rope scaling of type "ntk" is not supported`},
 		{"config of another size", "llama3", map[string]any{"llama.feed_forward_length": uint32(20)}, nil, `tensor "blk.0.ffn_gate.weight" has shape [16 24], expected [20 24]`},
 		{"missing tensor", "llama3", nil, func(all []weights.Stored) []weights.Stored { return without(all, "blk.1.ffn_norm.weight") }, `tensor "blk.1.ffn_norm.weight" is missing`},

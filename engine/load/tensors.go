@@ -2,6 +2,7 @@ package load
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -62,6 +63,12 @@ func (r *reader) vector(name string, n int) []float32 {
 	}
 	values := make([]float32, n)
 	block.Decode(values, t.Type, t.Data)
+	for i, v := range values {
+		if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
+			r.fail("tensor %q%s is damaged: value %d is %v, expected a finite number", name, r.file(name), i, v)
+			return nil
+		}
+	}
 	return values
 }
 
@@ -147,10 +154,18 @@ func halves(m model.Matrix, heads int) model.Matrix {
 func (r *reader) rest(harmless func(name string) bool) {
 	for _, t := range r.source.Tensors() {
 		if !r.used[t.Name] && !harmless(t.Name) {
-			r.fail("tensor %q is not one of a model of this architecture: the config is another model's, or this variant is not supported", t.Name)
+			r.fail("tensor %q%s is not one of a model of this architecture: the config is another model's, or this variant is not supported", t.Name, r.file(t.Name))
 			return
 		}
 	}
+}
+
+// file says in which of several files a tensor is.
+func (r *reader) file(tensor string) string {
+	if s, ok := r.source.(interface{ File(tensor string) string }); ok {
+		return " of " + s.File(tensor)
+	}
+	return ""
 }
 
 func hasAnyPrefix(name string, prefixes []string) bool {

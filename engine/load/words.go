@@ -30,12 +30,12 @@ func (m *metadata) config() map[string]any {
 		"model_type": kind, "architectures": []string{m.architecture},
 		"hidden_size": m.number("embedding_length"), "num_hidden_layers": m.number("block_count"), "intermediate_size": m.number("feed_forward_length"),
 		"num_attention_heads": m.number("attention.head_count"), "max_position_embeddings": m.number("context_length"),
-		"rms_norm_eps": m.real("attention.layer_norm_rms_epsilon"), "rope_theta": 10_000.0, "sliding_window": nil,
+		"rms_norm_eps": m.positive("attention.layer_norm_rms_epsilon"), "rope_theta": 10_000.0, "sliding_window": nil,
 	}
 	if kv := m.number("attention.head_count_kv"); kv > 0 {
 		c["num_key_value_heads"] = kv
 	}
-	if theta := m.real("rope.freq_base"); theta != 0 {
+	if theta := m.positive("rope.freq_base"); theta != 0 {
 		c["rope_theta"] = theta
 	}
 	if t, ok := m.file.Tensor("token_embd.weight"); ok && len(t.Shape) == 2 {
@@ -67,7 +67,11 @@ func (m *metadata) headWidth(c map[string]any) int {
 	if v := m.number("attention.value_length"); v != 0 && v != width {
 		m.fail("metadata: keys of %d and values of %d, expected the same", width, v)
 	}
-	if rotated := m.number("rope.dimension_count"); rotated > 0 && rotated < width {
+	rotated := m.number("rope.dimension_count")
+	if rotated > width {
+		m.fail("metadata %q is %d, expected at most the %d elements of a head", m.architecture+".rope.dimension_count", rotated, width)
+	}
+	if rotated > 0 && rotated < width {
 		c["partial_rotary_factor"] = float64(rotated) / float64(width)
 		if m.architecture == "llama" {
 			m.fail("metadata: %d of %d elements of a head are rotated, expected all in architecture llama", rotated, width)

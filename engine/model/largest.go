@@ -35,3 +35,21 @@ func first(logits []float32, value float32) int32 {
 	}
 	return int32(i)
 }
+
+// broken reports whether any logit is NaN or +Inf, which no sound model gives. −Inf is
+// that of a token which never comes.
+func broken(logits []float32) bool {
+	i := 0
+	if n := len(logits) &^ 31; hasVector && n > 0 {
+		if brokenVector(&logits[0], n) {
+			return true
+		}
+		i = n
+	}
+	for _, l := range logits[i:] {
+		if !(l <= math.MaxFloat32) {
+			return true
+		}
+	}
+	return false
+}

@@ -11,3 +11,9 @@ func maxVector(x *float32, n int) float32
 //
 //go:noescape
 func findVector(x *float32, n int, value float32) int
+
+// brokenVector reports whether any of n values, a positive multiple of 32, is NaN or
+// +Inf.
+//
+//go:noescape
+func brokenVector(x *float32, n int) bool

@@ -78,3 +78,35 @@ found:
 	VZEROUPPER
 	MOVQ AX, ret+24(FP)
 	RET
+
+// func brokenVector(x *float32, n int) bool
+TEXT ·brokenVector(SB), NOSPLIT, $0-17
+	MOVQ x+0(FP), SI
+	MOVQ n+8(FP), CX
+	MOVL $0x7f800000, AX          // +Inf
+	MOVQ AX, X0
+	VBROADCASTSS X0, Y0
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+brokenNext:
+	VMOVUPS (SI), Y1
+	VMOVUPS 32(SI), Y2
+	VMOVUPS 64(SI), Y3
+	VMOVUPS 96(SI), Y4
+	VCMPPS $5, Y0, Y1, Y1         // not less than +Inf, or NaN
+	VCMPPS $5, Y0, Y2, Y2
+	VCMPPS $5, Y0, Y3, Y3
+	VCMPPS $5, Y0, Y4, Y4
+	VORPS Y1, Y6, Y6
+	VORPS Y2, Y7, Y7
+	VORPS Y3, Y6, Y6
+	VORPS Y4, Y7, Y7
+	ADDQ $128, SI
+	SUBQ $32, CX
+	JNZ brokenNext
+	VORPS Y6, Y7, Y7
+	VMOVMSKPS Y7, AX
+	VZEROUPPER
+	TESTL AX, AX
+	SETNE ret+16(FP)
+	RET

@@ -40,6 +40,7 @@ type Sequence struct {
 	Accepted int
 	Next     int32
 	Sampled  []Logprob
+	Broken   bool // logits are NaN or infinite, so that nothing else of this counts
 }
 
 // Copy is a KV block whose content another one gets as well, in all layers: of a
@@ -60,6 +61,10 @@ func (q *Sequence) Places() int {
 // another token than was proposed there. All places of one sequence, in order, are
 // one goroutine's.
 func (s *Sampler) Take(q *Sequence, i int, logits []float32) (more bool) {
+	if broken(logits) {
+		q.Broken = true
+		return false
+	}
 	if i < len(q.Score) {
 		q.Scores = append(q.Scores, s.logprob(logits, q.Score[i], q.TopScore))
 		return true
@@ -91,6 +96,7 @@ func (s *Sampler) take(q *Sequence, i, position int, logits []float32) int32 {
 	s.change(q, i, use)
 	q.Next = s.Sample(use, q.Sampling, position)
 	if q.Next < 0 {
+		q.Broken = q.Guide == nil // otherwise the guide has reached its end
 		return q.Next
 	}
 	if q.Logprobs {

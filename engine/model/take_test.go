@@ -186,3 +186,41 @@ func FuzzLargest(f *testing.F) {
 		}
 	})
 }
+
+// Logits that no sound model gives end a sequence, wherever among them they are and
+// whatever is made of them.
+func TestLogitsThatAreNotFiniteAreTold(t *testing.T) {
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	for _, c := range []struct {
+		name string
+		q    Sequence
+	}{
+		{"the likeliest", Sequence{Sample: true}},
+		{"at random", Sequence{Sample: true, Sampling: Sampling{Temperature: 1}}},
+		{"at random of few", Sequence{Sample: true, Sampling: Sampling{Temperature: 1, TopK: 2, TopP: 0.5}}},
+		{"a score", Sequence{Score: []int32{1}}},
+	} {
+		for _, n := range []int{1, 5, 32, 100} {
+			for _, bad := range []struct {
+				value  float32
+				broken bool
+			}{{1, false}, {-inf, false}, {nan, true}, {-nan, true}, {inf, true}} {
+				for _, at := range []int{0, n / 2, n - 1} {
+					var s Sampler
+					logits := make([]float32, max(n, 2))
+					logits[at] = bad.value
+					q := c.q
+					q.Tokens = []int32{0}
+					if s.Take(&q, 0, logits); q.Broken != bad.broken {
+						t.Errorf("%s: %v at %d of %d: broken %t", c.name, bad.value, at, n, q.Broken)
+					}
+				}
+			}
+		}
+	}
+	var s Sampler
+	q := Sequence{Sample: true, Tokens: []int32{0}}
+	if s.Take(&q, 0, []float32{-inf, -inf}); !q.Broken {
+		t.Error("no token is possible, and that is not told")
+	}
+}

@@ -272,6 +272,9 @@ func TestToolCalls(t *testing.T) {
 		{"none wanted", "<tool_call>\n{}", `,"tool_choice":"none"`, "<tool_call>\n{}", "stop", nil},
 		{"one by name", `{"city":"Rome"}`, `,"tool_choice":{"type":"function","function":{"name":"weather"}}`, "", "tool_calls", call(`{"city":"Rome"}`)},
 		{"one is required", `[{"name":"weather","parameters":{"city":"Rome"}}]`, `,"tool_choice":"required"`, "", "tool_calls", call(`{"city":"Rome"}`)},
+		{"one by name is cut off", `{"city":"Rome"}`, `,"max_tokens":9,"tool_choice":{"type":"function","function":{"name":"weather"}}`, "", "length", call(`{"city":"`)},
+		{"a required one is cut off", `[{"name":"weather","parameters":{"city":"Rome"}}]`, `,"max_tokens":40,"tool_choice":"required"`, "", "length", call(`{"city":`)},
+		{"a required one is cut off before it begins", `[{"name":"weather","parameters":{"city":"Rome"}}]`, `,"max_tokens":9,"tool_choice":"required"`, "", "length", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := serve(t, engine.Config{Executor: &script{text: c.says, prompt: 5}}, Options{ToolParser: "hermes"})

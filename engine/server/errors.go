@@ -19,6 +19,9 @@ type problem struct {
 }
 
 func (p *problem) write(w http.ResponseWriter) {
+	if p.status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "1")
+	}
 	refuse(w, cmp.Or(p.status, http.StatusBadRequest), p.message, p.param, p.code)
 }
 
@@ -53,8 +56,8 @@ func modelNotFound(name string) *problem {
 	return &problem{"The model `" + name + "` does not exist.", "model", "model_not_found", http.StatusNotFound}
 }
 
-// badJSON says in the API's words what is wrong with a body.
-func badJSON(err error) *problem {
+// badJSON says in the API's words what is wrong with a body that was meant for a type.
+func badJSON(err error, body reflect.Type) *problem {
 	if field, ok := errors.AsType[*openai.FieldError](err); ok {
 		return &problem{message: field.Message, param: field.Field}
 	}
@@ -63,7 +66,11 @@ func badJSON(err error) *problem {
 			return wrong("", "request body must be a JSON object, got %s", kind.Value)
 		}
 		field := clientsName(kind.Field)
-		return wrong(field, "%s must be a %s, got %s", field, kindName(kind.Type), kind.Value)
+		what, in := kindName(kind.Type), ""
+		if t := openai.FieldType(body, field); t != nil && t.Kind() == reflect.Slice && kind.Type.Kind() != reflect.Slice {
+			what, in = "a list, each of whose items is "+what, " in it"
+		}
+		return wrong(field, "%s must be %s, got %s%s", field, what, kind.Value, in)
 	}
 	if _, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return wrong("", "request body is not valid JSON: %v", err)
@@ -87,18 +94,18 @@ func clientsName(path string) string {
 func kindName(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Bool:
-		return "boolean"
+		return "a boolean"
 	case reflect.String:
-		return "string"
+		return "a string"
 	case reflect.Slice, reflect.Array:
-		return "list"
+		return "a list"
 	case reflect.Struct, reflect.Map:
-		return "object"
+		return "an object"
 	case reflect.Int, reflect.Int64:
-		return "whole number"
+		return "a whole number"
 	case reflect.Int32:
-		return "whole number of 32 bits"
+		return "a whole number of 32 bits"
 	default:
-		return "number"
+		return "a number"
 	}
 }

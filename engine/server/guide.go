@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 
@@ -49,6 +50,9 @@ func constraintOf(c *openai.Constraints) (*constraint, *problem) {
 		if s.JSONObject != nil && *s.JSONObject {
 			add(anyObject, "", "structured_outputs")
 		}
+		if len(found) == 0 {
+			return nil, wrong("structured_outputs", "You must use one kind of structured outputs constraint but none are specified: expected json, json_object, regex or choice")
+		}
 	}
 	if c.GuidedGrammar != nil {
 		return nil, unsupported("guided_grammar", "use guided_json, guided_regex or guided_choice")
@@ -58,7 +62,7 @@ func constraintOf(c *openai.Constraints) (*constraint, *problem) {
 	case 0:
 		return nil, nil
 	case 1:
-		return &found[0], nil
+		return &found[0], found[0].empty()
 	}
 	return nil, wrong(found[1].param, "You can only use one kind of constraints for structured outputs ('json', 'regex' or 'choice').")
 }
@@ -76,7 +80,7 @@ func addAny(add func(kind, source, param string), param string, schema json.RawM
 	if regex != nil {
 		add(byRegex, *regex, named(byRegex))
 	}
-	if len(choice) > 0 {
+	if choice != nil {
 		list, err := json.Marshal(choice)
 		if err != nil {
 			panic(err) // strings always marshal
@@ -85,18 +89,31 @@ func addAny(add func(kind, source, param string), param string, schema json.RawM
 	}
 }
 
-func (c *constraint) compile() (*grammar.Grammar, error) {
+// empty refuses what would let no text but the empty one, or none at all.
+func (c *constraint) empty() *problem {
+	switch {
+	case c.kind == byChoice && c.source == "[]":
+		return wrong(c.param, "Choice '[]' cannot be an empty list")
+	case c.kind == byRegex && c.source == "":
+		return wrong(c.param, "Regex '' cannot be an empty string")
+	case c.kind == bySchema && strings.TrimSpace(c.source) == "":
+		return wrong(c.param, "JSON '' cannot be an empty string")
+	}
+	return nil
+}
+
+func (c *constraint) compile(ctx context.Context) (*grammar.Grammar, error) {
 	switch c.kind {
 	case anyObject:
 		return grammar.JSON(), nil
 	case bySchema:
-		return grammar.Schema(json.RawMessage(c.source), grammar.Options{})
+		return grammar.Schema(ctx, json.RawMessage(c.source), grammar.Options{})
 	case byRegex:
-		return grammar.Regex(c.source)
+		return grammar.Regex(ctx, c.source)
 	}
 	var list []string
 	if err := json.Unmarshal([]byte(c.source), &list); err != nil {
 		return nil, err
 	}
-	return grammar.Choice(list)
+	return grammar.Choice(ctx, list)
 }

@@ -2,6 +2,8 @@ package server
 
 import (
 	"context"
+	"errors"
+	"net/http"
 	"runtime"
 	"slices"
 	"sync"
@@ -23,6 +25,7 @@ type guides struct {
 	mu     sync.Mutex
 	kept   []keptGrammar // the one used last is the last
 	memory int64         // that they may take, in bytes
+	queue  int           // how many wait for their turns
 }
 
 type keptGrammar struct {
@@ -37,6 +40,12 @@ const (
 	keptSource   = 64 << 10  // bytes of one
 	keptMemory   = 128 << 20 // bytes of all, but for the one used last
 )
+
+// maxQueue is how many may wait for their turns.
+const maxQueue = 32
+
+// errCompiling is why a request is not taken whose turn is too far.
+var errCompiling = errors.New("too many structured outputs are being compiled, retry later")
 
 func newGuides(s *server) *guides {
 	return &guides{
@@ -59,7 +68,12 @@ func (g *guides) guide(ctx context.Context, c *constraint, r *engine.Request) *p
 		return unsupported(c.param, g.unguided)
 	}
 	compiled, err := g.compile(ctx, c)
-	if err != nil {
+	switch {
+	case errors.Is(err, errCompiling):
+		return &problem{message: err.Error(), code: "overloaded", status: http.StatusServiceUnavailable}
+	case err != nil && ctx.Err() != nil:
+		return &problem{message: "the client has left", status: statusClientGone}
+	case err != nil:
 		return wrong(c.param, "%s: %v", c.param, err)
 	}
 	v := g.vocabulary()
@@ -74,20 +88,42 @@ func (g *guides) compile(ctx context.Context, c *constraint) (*grammar.Grammar, 
 	if known := g.find(key); known != nil {
 		return known, nil
 	}
-	select {
-	case g.turns <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if err := g.turn(ctx); err != nil {
+		return nil, err
 	}
 	defer func() { <-g.turns }()
 	if known := g.find(key); known != nil { // another request had the same
 		return known, nil
 	}
-	compiled, err := c.compile()
+	compiled, err := c.compile(ctx)
 	if err == nil && len(key) <= keptSource {
 		g.keep(key, compiled)
 	}
 	return compiled, err
+}
+
+// turn waits for a turn, which are given in order.
+func (g *guides) turn(ctx context.Context) error {
+	g.mu.Lock()
+	full := g.queue == maxQueue
+	if !full {
+		g.queue++
+	}
+	g.mu.Unlock()
+	if full {
+		return errCompiling
+	}
+	defer func() {
+		g.mu.Lock()
+		g.queue--
+		g.mu.Unlock()
+	}()
+	select {
+	case g.turns <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // find looks for a grammar that is kept, nil if it is not.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/llmctl/llmctl/engine"
 	"github.com/llmctl/llmctl/engine/grammar"
 )
 
@@ -76,6 +77,11 @@ func TestGrammarsAreCompiledInTurns(t *testing.T) {
 	if _, err := g.compile(gone, choiceOf(1)); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want that the client has left", err)
 	}
+	g.queue = maxQueue
+	if _, err := g.compile(t.Context(), choiceOf(1)); !errors.Is(err, errCompiling) {
+		t.Errorf("error %v, want that too many wait", err)
+	}
+	g.queue = 0
 	waited := make(chan *grammar.Grammar)
 	for range 2 {
 		go func() { // both end before the test does
@@ -100,5 +106,22 @@ func TestGrammarsAreCompiledInTurns(t *testing.T) {
 	}
 	if len(g.kept) != 2 {
 		t.Errorf("%d grammars are kept, want 2", len(g.kept))
+	}
+}
+
+// A client that leaves while its schema is compiled ends that, and its turn.
+func TestLeavingEndsCompiling(t *testing.T) {
+	g := newGuides(&server{})
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	g.turns = make(chan struct{}, 8)
+	for range 64 { // either of a turn and the client's end is taken
+		p := g.guide(gone, &constraint{kind: bySchema, source: `{"type":"integer"}`, param: "response_format"}, &engine.Request{})
+		if p == nil || p.status != statusClientGone {
+			t.Fatalf("problem %v, want that the client has left", p)
+		}
+	}
+	if len(g.turns)+g.queue+len(g.kept) != 0 {
+		t.Errorf("%d turns, %d in the queue, %d kept", len(g.turns), g.queue, len(g.kept))
 	}
 }

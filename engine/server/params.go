@@ -83,6 +83,11 @@ func (s *server) limits(g *openai.Generation, r *engine.Request) *problem {
 		return wrong("stop", "stop cannot contain an empty string.")
 	case len(g.StopTokenIDs) > maxStops:
 		return wrong("stop_token_ids", "stop_token_ids has %d tokens, at most %d are allowed", len(g.StopTokenIDs), maxStops)
+	case g.TruncatePromptTokens != nil && (*g.TruncatePromptTokens == 0 || *g.TruncatePromptTokens < -1):
+		return wrong("truncate_prompt_tokens", "truncate_prompt_tokens must be an integer >= 1 or -1, got %d", *g.TruncatePromptTokens)
+	case g.TruncatePromptTokens != nil && *g.TruncatePromptTokens > s.engine.Window():
+		return wrong("truncate_prompt_tokens", "truncate_prompt_tokens value (%d) is greater than max_model_len (%d). Please, select a smaller truncation size.",
+			*g.TruncatePromptTokens, s.engine.Window())
 	case g.Priority != 0 && !s.Priorities:
 		return wrong("priority", "Got priority %d but Priority scheduling is not enabled.", g.Priority)
 	}

@@ -25,6 +25,9 @@ func refusedChat(r *openai.ChatRequest) *problem {
 
 // refusedCompletion is refusedChat for completions.
 func refusedCompletion(r *openai.CompletionRequest) *problem {
+	if len(r.PromptEmbeds) > 0 && string(r.PromptEmbeds) != "null" {
+		return unsupported("prompt_embeds", "use prompt")
+	}
 	if r.Suffix != nil && *r.Suffix != "" {
 		return &problem{message: "suffix is not currently supported", param: "suffix", code: "unsupported_parameter"}
 	}
@@ -43,6 +46,8 @@ func refused(g *openai.Generation) *problem {
 		return unsupported("best_of other than n", "")
 	case len(g.BadWords) > 0:
 		return unsupported("bad_words", "use logit_bias")
+	case g.AllowedTokenIDs != nil && len(g.AllowedTokenIDs) == 0:
+		return wrong("allowed_token_ids", "allowed_token_ids is not None and empty!")
 	case len(g.AllowedTokenIDs) > 0:
 		return unsupported("allowed_token_ids", "use structured_outputs")
 	case given(g.LogitsProcessors):

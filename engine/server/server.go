@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"strings"
 	"time"
 
@@ -247,8 +248,8 @@ func (s *server) decode(w http.ResponseWriter, r *http.Request, v any) bool {
 		refuse(w, http.StatusBadRequest, "reading the request body: "+err.Error(), "", "")
 		return false
 	}
-	if err := json.Unmarshal(body, v); err != nil {
-		badJSON(err).write(w)
+	if err := openai.Unmarshal(body, v); err != nil {
+		badJSON(err, reflect.TypeOf(v)).write(w)
 		return false
 	}
 	return true

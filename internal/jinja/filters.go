@@ -144,6 +144,9 @@ func escapeHTML(in *interp, v Value, _ args) Value {
 	return t
 }
 
+// maxIndentWidth is the most that lines are indented by.
+const maxIndentWidth = 1000
+
 func indent(in *interp, v Value, a args) Value {
 	t := in.str(v)
 	by := Trusted("    ")
@@ -151,7 +154,10 @@ func indent(in *interp, v Value, a args) Value {
 		if s, ok := width.(Text); ok {
 			by = s
 		} else {
-			n := min(max(in.count(a, 0, "width", 4), 0), 1000)
+			n := max(in.count(a, 0, "width", 4), 0)
+			if n > maxIndentWidth {
+				in.fail("indent by %d, expected at most %d", n, maxIndentWidth)
+			}
 			by = Trusted(strings.Repeat(" ", int(n)))
 		}
 	}

@@ -139,6 +139,16 @@ func (s *Scanner) more(end byte) bool {
 
 // Key steps to the next member of the object and returns its decoded key.
 func (s *Scanner) Key() (key []byte, ok bool) {
+	key, ok = s.RawKey()
+	if bytes.IndexByte(key, '\\') >= 0 {
+		key = AppendUnquoted(nil, key)
+	}
+	return key, ok
+}
+
+// RawKey steps to the next member of the object and returns its key as it stands in the
+// document, still escaped.
+func (s *Scanner) RawKey() (key []byte, ok bool) {
 	if !s.more('}') {
 		return nil, false
 	}
@@ -150,9 +160,6 @@ func (s *Scanner) Key() (key []byte, ok bool) {
 		return nil, s.fail("':'")
 	}
 	s.pos++
-	if bytes.IndexByte(key, '\\') >= 0 {
-		key = AppendUnquoted(nil, key)
-	}
 	return key, true
 }
 

@@ -88,7 +88,8 @@ type Structured struct {
 
 // CompletionRequest is the body of POST /v1/completions.
 type CompletionRequest struct {
-	Prompt Prompts `json:"prompt"`
+	Prompt       Prompts         `json:"prompt"`
+	PromptEmbeds json.RawMessage `json:"prompt_embeds"` // refused
 	Generation
 	Echo             bool    `json:"echo"`
 	Suffix           *string `json:"suffix"`

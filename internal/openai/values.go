@@ -35,7 +35,7 @@ func (c *Content) UnmarshalJSON(data []byte) error {
 		Type string `json:"type"`
 		Text string `json:"text"`
 	}
-	if err := json.Unmarshal(data, &parts); err != nil {
+	if err := Unmarshal(bytes.Clone(data), &parts); err != nil {
 		return &FieldError{"messages", "content must be a string or a list of parts"}
 	}
 	c.Parts = make([]string, len(parts))

@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/llmctl/llmctl/internal/userfile"
 )
@@ -31,10 +32,10 @@ type index struct {
 	WeightMap map[string]string `json:"weight_map"`
 }
 
-// ReadFolder reads the headers of a model folder: of the files that the index
-// names where all of them are there, without an index of all files *.safetensors.
-// With an index but no such file, only its total is known. A folder without
-// either gives nil.
+// ReadFolder reads the headers of a model folder: of the files that the index names
+// where all of them are there, without an index of model.safetensors, or else of the
+// only *.safetensors. With an index but no such file, only its total is known. A folder
+// without any gives nil.
 func ReadFolder(dir fs.FS) (*Folder, error) {
 	files, idx, err := weightFiles(dir)
 	switch {
@@ -70,8 +71,13 @@ func ReadFolder(dir fs.FS) (*Folder, error) {
 	return folder, nil
 }
 
+// wholeFile holds all of a checkpoint that is not sharded.
+const wholeFile = "model.safetensors"
+
 // weightFiles lists the safetensors files that make up the model of a folder: those
-// that the index names, or without an index, which is nil then, all. With an index
+// that the index names, or without an index, which is nil then, model.safetensors, or
+// else the only one. Others beside them, such as Mistral's consolidated.safetensors,
+// hold the same once more, and transformers does not read them either. With an index
 // but none of its files, there are none; if only some are missing, that is an error.
 func weightFiles(dir fs.FS) ([]string, *index, error) {
 	idx, err := readIndex(dir)
@@ -82,7 +88,13 @@ func weightFiles(dir fs.FS) ([]string, *index, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("listing safetensors files: %w", err)
 	}
-	if idx == nil {
+	switch {
+	case idx == nil && slices.Contains(files, wholeFile):
+		return []string{wholeFile}, nil, nil
+	case idx == nil && len(files) > 1:
+		return nil, nil, fmt.Errorf("there is neither %s nor %s to say which of its %d files %s are the model: add the index, or leave one file",
+			indexFile, wholeFile, len(files), listed(files))
+	case idx == nil:
 		return files, nil, nil
 	}
 	named, present := idx.files(), 0
@@ -98,6 +110,15 @@ func weightFiles(dir fs.FS) ([]string, *index, error) {
 		return nil, nil, fmt.Errorf("%d of the %d files that %s names are missing", len(named)-present, len(named), indexFile)
 	}
 	return named, idx, nil
+}
+
+// listed are the first few names.
+func listed(files []string) string {
+	const most = 3
+	if len(files) > most {
+		return strings.Join(files[:most], ", ") + ", …"
+	}
+	return strings.Join(files, ", ")
 }
 
 func readFile(dir fs.FS, name string) ([]Tensor, error) {

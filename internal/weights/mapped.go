@@ -22,10 +22,11 @@ type Mapped struct {
 	paths   []string
 	tensors []Stored
 	byName  map[string]int
+	from    map[string]string // the file of each tensor
 }
 
 // OpenFolder maps the safetensors files of a folder: those that the index names, or
-// without an index all. No tensor is read or copied. A folder without weights is an
+// without an index model.safetensors, or else the only one. No tensor is read or copied. A folder without weights is an
 // error that wraps fs.ErrNotExist.
 func OpenFolder(dir string) (*Mapped, error) {
 	files, idx, err := weightFiles(os.DirFS(dir))
@@ -37,16 +38,15 @@ func OpenFolder(dir string) (*Mapped, error) {
 	case len(files) == 0:
 		return nil, fmt.Errorf("opening weights: %s has no *.safetensors: %w", dir, fs.ErrNotExist)
 	}
-	m := &Mapped{byName: map[string]int{}}
-	from := map[string]string{}
+	m := &Mapped{byName: map[string]int{}, from: map[string]string{}}
 	for _, name := range files {
-		if err := m.add(dir, name, from); err != nil {
+		if err := m.add(dir, name); err != nil {
 			return nil, errors.Join(err, m.Close())
 		}
 	}
 	if idx != nil {
 		for tensor, file := range idx.WeightMap {
-			if from[tensor] != file {
+			if m.from[tensor] != file {
 				return nil, errors.Join(fmt.Errorf("%s says that tensor %.100q is in %s, where it is not", indexFile, tensor, file), m.Close())
 			}
 		}
@@ -54,8 +54,8 @@ func OpenFolder(dir string) (*Mapped, error) {
 	return m, nil
 }
 
-// add maps one file and notes in from which tensors are in it.
-func (m *Mapped) add(dir, name string, from map[string]string) error {
+// add maps one file and notes which tensors are in it.
+func (m *Mapped) add(dir, name string) error {
 	f, err := mapped.Open(filepath.Join(dir, name))
 	if err != nil {
 		return fmt.Errorf("opening weights: %w", err)
@@ -69,10 +69,10 @@ func (m *Mapped) add(dir, name string, from map[string]string) error {
 		return fmt.Errorf("the files hold more than %d tensors", maxTensors)
 	}
 	for _, t := range tensors {
-		if other, ok := from[t.Name]; ok {
+		if other, ok := m.from[t.Name]; ok {
 			return fmt.Errorf("tensor %.100q is in %s and in %s", t.Name, other, name)
 		}
-		from[t.Name] = name
+		m.from[t.Name] = name
 		m.byName[t.Name] = len(m.tensors)
 		m.tensors = append(m.tensors, t)
 	}
@@ -112,6 +112,9 @@ func (m *Mapped) Tensors() []Stored { return m.tensors }
 // Paths are the files, in the order in which they were opened.
 func (m *Mapped) Paths() []string { return m.paths }
 
+// File is the name of the file that holds a tensor, without its folder; empty when none does.
+func (m *Mapped) File(tensor string) string { return m.from[tensor] }
+
 // Tensor finds a tensor by its name. Its Supported says whether it can be used.
 func (m *Mapped) Tensor(name string) (Stored, bool) {
 	i, ok := m.byName[name]
@@ -127,6 +130,6 @@ func (m *Mapped) Close() error {
 	for _, f := range m.files {
 		errs = append(errs, f.Close())
 	}
-	m.files, m.tensors, m.byName = nil, nil, nil
+	m.files, m.tensors, m.byName, m.from = nil, nil, nil, nil
 	return errors.Join(errs...)
 }

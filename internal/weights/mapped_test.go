@@ -46,6 +46,12 @@ func TestOpenFolder(t *testing.T) {
 				weightstest.Write(filepath.Join(dir, "consolidated.safetensors"), []weights.Stored{a}),
 			)
 		}},
+		{"a file beside the model's does not count", func(dir string) error {
+			return errors.Join(
+				weightstest.Write(filepath.Join(dir, "model.safetensors"), []weights.Stored{a, b, c, d, ids}),
+				weightstest.Write(filepath.Join(dir, "consolidated.safetensors"), []weights.Stored{a}),
+			)
+		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dir := t.TempDir()
