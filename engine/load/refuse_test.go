@@ -126,6 +126,10 @@ func TestPathsThatAreRefused(t *testing.T) {
 	refused(t, filepath.Join(dir, "model.bin"), "is neither a folder with config.json and *.safetensors nor a *.gguf file")
 	refused(t, filepath.Join(dir, "absent"), "opening model: ")
 	refused(t, dir, "config.json")
+	if err := os.Mkdir(filepath.Join(dir, "d.gguf"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, filepath.Join(dir, "d.gguf"), "d.gguf is a folder without config.json, expected a GGUF file")
 	if _, err := load.Open(dir, load.Options{MaxModelLen: -1}); err == nil || !strings.Contains(err.Error(), "sequences of -1 tokens") {
 		t.Error(err)
 	}

@@ -13,6 +13,7 @@ func TestATemplateCannotTakeTheProcessWithIt(t *testing.T) {
 		{"string times a number", "{{ 'abc' * 9000000000000000000 }}", "more than 268435456 bytes"},
 		{"list times a number", "{{ [[]] * 9000000000000000000 }}", "more than 268435456 bytes"},
 		{"range", "{{ range(1000000000000) }}", "maximum is 100000 items"},
+		{"indent", "{{ 'x' | indent(10000000000) }}", "indent by 10000000000, expected at most 1000"},
 		{"replace", "{% set x = 'a' * 100000 %}{{ x.replace('a', x) }}", "more than 268435456 bytes"},
 		{"namespace in itself", "{% set ns = namespace() %}{% set ns.x = [ns] %}{{ ns == ns }}{{ [ns] == [ns.x] }}{{ ns.x | tojson }}", "not JSON serializable"},
 		{"lists in lists", "{% set ns = namespace(x=[]) %}{% for i in range(5000) %}{% set ns.x = [ns.x] %}{% endfor %}{{ ns.x }}", "nests more than 1000 deep"},
