@@ -79,6 +79,7 @@ func tryCommand(t *testing.T, self, command string) {
 		// An unknown flag is found before help is printed.
 		command, _, _ = strings.Cut(command, ">")
 		command, _, _ = strings.Cut(command, "&")
+		command, _, _ = strings.Cut(command, " #")
 		command += " --help"
 		if strings.Contains(command, "curl") {
 			return
@@ -102,6 +103,7 @@ func tryCommand(t *testing.T, self, command string) {
 	cmd := exec.CommandContext(ctx, "sh", "-c", "llmctl() { '"+self+"' \"$@\"; }; "+strings.Replace(command, "| man -l -", "", 1))
 	cmd.Dir = dir
 	cmd.Env = ownEnvironment(t)
+	cmd.WaitDelay = time.Second // for a server that the shell leaves behind
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	if err := cmd.Run(); err != nil {
