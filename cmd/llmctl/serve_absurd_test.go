@@ -15,11 +15,11 @@ func TestAbsurdValuesOfFlagsAreRefused(t *testing.T) {
 		args []string
 		want string
 	}{
-		{"no memory at all", []string{"--gpu-memory-utilization", "0"}, "expected a number more than 0 and at most 1"},
-		{"more than all memory", []string{"--gpu-memory-utilization", "1.5"}, "expected a number more than 0 and at most 1"},
-		{"a share that is no number", []string{"--gpu-memory-utilization", "NaN"}, "expected a number more than 0 and at most 1"},
-		{"time that stands still", []string{"--time-scale", "0"}, "expected a number more than 0 and at most 10000"},
-		{"time that runs backwards", []string{"--time-scale", "-1"}, "expected a number more than 0 and at most 10000"},
+		{"no memory at all", []string{"--gpu-memory-utilization", "0"}, "expected a number of more than 0 and at most 1"},
+		{"more than all memory", []string{"--gpu-memory-utilization", "1.5"}, "expected a number of more than 0 and at most 1"},
+		{"a share that is no number", []string{"--gpu-memory-utilization", "NaN"}, "expected a number of more than 0 and at most 1"},
+		{"time that stands still", []string{"--time-scale", "0"}, "expected a number of more than 0 and at most 10000"},
+		{"time that runs backwards", []string{"--time-scale", "-1"}, "expected a number of more than 0 and at most 10000"},
 		{"no name", []string{"--served-model-name", ""}, "--served-model-name is empty"},
 		{"one of two names is none", []string{"--served-model-name", "a,"}, "--served-model-name is empty"},
 	} {
